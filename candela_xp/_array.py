@@ -1,0 +1,665 @@
+"""NDArray: a buffer, a layout, a dtype and a device.
+
+The NumPy view of an array is made when a kernel needs it, then kept. An array that a kernel produced keeps
+that view and derives buffer and layout when somebody asks. So either of the two may be missing, never both:
+
+1. ``_view`` is None, or a NumPy array of exactly this shape, dtype and memory;
+2. ``_layout`` and ``_buffer`` are both None, or both there;
+3. one of 1 and 2 is there.
+
+The operators of elementwise functions are attached where those functions are defined.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from operator import attrgetter
+from types import EllipsisType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from candela_xp import _device, _dtypes, _index, _interop, _modes
+from candela_xp._buffer import Buffer, adopt
+from candela_xp._device import Device
+from candela_xp._dtypes import DType
+from candela_xp._errors import DeviceError, ExportError, ScalarOverflowError
+from candela_xp._layout import Layout
+from candela_xp._revisions import LATEST, REVISIONS, module_name
+
+NumPyArray = np.ndarray[Any, Any]
+Scalar = bool | int | float | complex
+SCALARS = (bool, int, float, complex)
+
+
+class NDArray:
+    """An N-dimensional array under the Python array API standard.
+
+    Made by `asarray`, `zeros` and the other creation functions, not by calling the class.
+
+    Attributes
+    ----------
+    dtype : DType
+        Data type of the elements.
+    device : Device
+        Where the elements live.
+    shape : tuple[int, ...]
+        Extent of each axis.
+    layout : Layout
+        Shape, stride and offset (in elements) over the buffer.
+    """
+
+    __module__ = "candela_xp"
+    __slots__ = ("__weakref__", "_buffer", "_device", "_dtype", "_layout", "_view")
+    __array_ufunc__ = None  # ndarray <op> NDArray asks our reflected operator instead of taking us apart
+    __hash__ = None  # type: ignore[assignment]  # == is elementwise
+
+    def __init__(
+        self,
+        view: NumPyArray | None,
+        dtype: DType,
+        device: Device,
+        layout: Layout | None = None,
+        buffer: Buffer | None = None,
+    ) -> None:
+        self._view = view
+        self._dtype = dtype
+        self._device = device
+        self._layout = layout
+        self._buffer = buffer
+
+    # -- state -----------------------------------------------------------------------------------
+
+    dtype: DType = property(attrgetter("_dtype"), doc="Data type of the elements.")  # type: ignore[assignment]
+    device: Device = property(attrgetter("_device"), doc="Where the elements live.")  # type: ignore[assignment]
+
+    def _settle(self) -> Layout:
+        """Derive buffer and layout of an array that a kernel produced."""
+        adopted = adopt(self._view)  # type: ignore[arg-type]  # invariant 3
+        assert adopted is not None, "kernels give strides in whole elements"
+        self._buffer, self._layout = adopted
+        return self._layout
+
+    def _numpy(self) -> NumPyArray:
+        """The NumPy view; only for kernels inside the package, see `__array__`."""
+        view = self._view
+        if view is None:
+            view = self._view = self._buffer.view(self._layout, self._dtype.dtype)  # type: ignore[union-attr,arg-type]
+        return view
+
+    def _with(self, layout: Layout, dtype: DType | None = None) -> NDArray:
+        """A view of the same buffer under another layout."""
+        return NDArray(None, dtype or self._dtype, self._device, layout, self._buffer)
+
+    @property
+    def layout(self) -> Layout:
+        """Shape, stride and offset (in elements) over the buffer."""
+        return self._layout or self._settle()
+
+    @property
+    def _memory(self) -> Buffer:
+        if self._buffer is None:
+            self._settle()
+        return self._buffer  # type: ignore[return-value]  # just settled
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extent of each axis."""
+        layout = self._layout
+        return self._view.shape if layout is None else layout.shape  # type: ignore[union-attr]
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        layout = self._layout
+        return self._view.size if layout is None else layout.len  # type: ignore[union-attr]
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self._dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements, each index counted (a broadcast axis takes no memory and counts)."""
+        return self.size * self._dtype.itemsize
+
+    @property
+    def T(self) -> NDArray:
+        """The transpose of a matrix, as a view.
+
+        Raises
+        ------
+        ValueError
+            The array does not have two axes.
+        """
+        layout = self._layout or self._settle()
+        if len(layout.shape) != 2:
+            raise ValueError(f".T: the array has {len(layout.shape)} axes, not 2; use .mT or permute_dims")
+        return NDArray(None, self._dtype, self._device, layout.transpose(), self._buffer)
+
+    @property
+    def mT(self) -> NDArray:
+        """The transpose of each matrix in a stack (the last two axes), as a view.
+
+        Raises
+        ------
+        ValueError
+            The array has fewer than two axes.
+        """
+        layout = self._layout or self._settle()
+        if len(layout.shape) < 2:
+            raise ValueError(f".mT: the array has {len(layout.shape)} axes, at least 2 are needed")
+        return self._with(layout.matrix_transpose())
+
+    # -- namespace and protocols -------------------------------------------------------------------
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
+        """The namespace module of a revision of the standard (the newest by default); changes no state.
+
+        Raises
+        ------
+        ValueError
+            An unknown revision; the known ones are listed.
+        """
+        if api_version is not None and api_version not in REVISIONS:
+            raise ValueError(
+                f"__array_namespace__: api_version {api_version!r} is unknown; there are {', '.join(REVISIONS)}"
+            )
+        return import_module(module_name(api_version or LATEST))
+
+    def to_device(self, device: Device | str, /, *, stream: None = None) -> NDArray:
+        """The array on a device: itself if it is there already, else a copy.
+
+        Raises
+        ------
+        ValueError
+            The device is unknown, or a stream is given (no device here has streams).
+        """
+        if stream is not None:
+            raise ValueError(f"to_device: {self._device} has no streams, got stream={stream!r}; pass None")
+        chosen = _device.chosen("to_device", device, self._device)
+        if chosen is self._device:
+            return self
+        return NDArray(np.array(self._numpy(), order="C", copy=True), self._dtype, chosen)
+
+    def _export(self, function: str) -> NumPyArray:
+        """The view that an outsider gets: its own object, read-only where indices share elements."""
+        if self._device is not _device.CPU:
+            raise ExportError(f"{function}: the array is on {self._device}; use to_device to bring it to the CPU")
+        view = self._numpy().view()
+        if self.layout.overlaps_itself:
+            view.flags.writeable = False
+        self._memory.exported = True
+        return view
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NumPyArray:
+        """The NumPy array over the same memory, or a copy of it.
+
+        Raises
+        ------
+        ValueError
+            ``copy=False`` and another dtype, or the array is on a simulated device.
+        """
+        view = self._export("__array__")
+        if dtype is not None and view.dtype != dtype:
+            if copy is False:
+                raise ValueError(f"__array__: {self._dtype} to {dtype} needs a copy; pass copy=None")
+            return view.astype(dtype)
+        return view.copy() if copy else view
+
+    if sys.version_info >= (3, 12):
+
+        def __buffer__(self, flags: int, /) -> memoryview:
+            """The memory under Python's buffer protocol; dtypes that the protocol has no code for are refused."""
+            try:
+                return memoryview(self._export("__buffer__"))
+            except ValueError as error:
+                raise BufferError(f"__buffer__: {error}") from None
+
+    def __dlpack__(
+        self,
+        /,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Export as a DLPack capsule.
+
+        Parameters
+        ----------
+        stream
+            None: no device here has streams.
+        max_version
+            The newest DLPack version that the consumer reads; from (1, 0) on the capsule is versioned.
+        dl_device
+            Where the data must be: this array's own device or the CPU, as DLPack's (kind, number).
+        copy
+            True: always copy; False: never; None: only if needed.
+
+        Raises
+        ------
+        BufferError
+            The export can't be done (also a ValueError, so that either clause catches it).
+        """
+        if stream is not None:
+            raise ExportError(f"__dlpack__: {self._device} has no streams, got stream={stream!r}; pass None")
+        own = self._device.dlpack
+        target = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+        if target not in (own, _device.CPU.dlpack):
+            raise ExportError(f"__dlpack__: cannot export from {self._device} to DLPack device {target}")
+        moves = target != own
+        if moves and copy is False:
+            raise ExportError(f"__dlpack__: export from {self._device} to the CPU needs a copy; pass copy=None")
+        view = self._numpy().view()
+        if self.layout.overlaps_itself:
+            view.flags.writeable = False
+        copied = bool(copy) or moves
+        if not copied:
+            self._memory.exported = True
+        return _interop.to_capsule(view, target, versioned=max_version is not None and max_version[0] >= 1, copy=copied)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The device as DLPack names it: (kind, number)."""
+        return self._device.dlpack
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the reachable elements in their order in memory; a broadcast axis stays one element wide."""
+        layout = self.layout
+        kept = layout
+        for axis, step in enumerate(layout.stride):
+            if step == 0 and layout.shape[axis] > 1:
+                kept = kept.slice(axis, 0, 1, 1)
+        packed, stride, offset = _interop.reachable(self._memory, kept, self._dtype.dtype)
+        stride = tuple(0 if before == 0 else after for before, after in zip(layout.stride, stride))
+        return _rebuild, (self._dtype, self._device, layout.shape, stride, offset, packed)
+
+    def __copy__(self) -> NDArray:
+        """A dense, writable copy."""
+        return self._copied()
+
+    def __deepcopy__(self, memo: Any) -> NDArray:
+        """A dense, writable copy."""
+        return self._copied()
+
+    def _copied(self) -> NDArray:
+        return NDArray(np.array(self._numpy(), order="C", copy=True), self._dtype, self._device)
+
+    # -- text --------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        """Values, dtype and, off the CPU, device."""
+        body = np.array2string(self._numpy(), separator=", ", prefix="NDArray(")
+        shape = f", shape={self.shape}" if 0 in self.shape and self.ndim != 1 else ""
+        device = "" if self._device is _device.CPU else f", device={self._device}"
+        return f"NDArray({body}{shape}, dtype={self._dtype}{device})"
+
+    def __format__(self, spec: str, /) -> str:
+        """A 0-d array formats as its element; others take no format."""
+        return format(self._item(), spec) if spec and self.ndim == 0 else format(repr(self), spec)
+
+    # -- conversion to Python ------------------------------------------------------------------------
+
+    def _item(self) -> Any:
+        return self._numpy().item()
+
+    def _scalar(self, function: str) -> Any:
+        if self.shape != ():
+            raise TypeError(f"{function}: only 0-d arrays convert to a Python scalar, this one has shape {self.shape}")
+        return self._numpy().item()
+
+    def __bool__(self) -> bool:
+        """Truth of a 0-d array: False for 0 only."""
+        return bool(self._scalar("bool"))
+
+    def __int__(self) -> int:
+        """Integer part of a real 0-d array."""
+        value = self._scalar("int")
+        if self._dtype.kind == "complex":
+            raise TypeError("int: a complex array has no integer value; take real() first")
+        return int(value)
+
+    def __float__(self) -> float:
+        """Value of a real 0-d array."""
+        value = self._scalar("float")
+        if self._dtype.kind == "complex":
+            raise TypeError("float: a complex array has no real value; take real() first")
+        return float(value)
+
+    def __complex__(self) -> complex:
+        """Value of a 0-d array."""
+        return complex(self._scalar("complex"))
+
+    def __index__(self) -> int:
+        """Value of an integer 0-d array, exactly."""
+        if self._dtype.kind not in ("int", "uint"):
+            raise TypeError(f"index: only integer arrays can be an index, this one is {self._dtype}")
+        return int(self._scalar("index"))
+
+    # -- sequence --------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Extent of the first axis.
+
+        Raises
+        ------
+        TypeError
+            A 0-d array; in strict mode any with more than one axis.
+        """
+        shape = self.shape
+        if not shape:
+            raise TypeError("len: a 0-d array has no length")
+        if len(shape) > 1:
+            _modes.allow("iteration", f"len: the array has {len(shape)} axes")
+        return shape[0]
+
+    def __iter__(self) -> Iterator[NDArray]:
+        """Views along the first axis.
+
+        Raises
+        ------
+        TypeError
+            A 0-d array; in strict mode any with more than one axis.
+        """
+        layout = self.layout
+        if not layout.shape:
+            raise TypeError("iter: a 0-d array cannot be iterated")
+        if len(layout.shape) > 1:
+            _modes.allow("iteration", f"iter: the array has {len(layout.shape)} axes")
+        return (self._with(layout.select(0, i)) for i in range(layout.shape[0]))
+
+    # -- indexing ----------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any, /) -> NDArray:
+        """Select elements: a view for integers, slices, None and Ellipsis, a copy for index arrays and masks.
+
+        Raises
+        ------
+        IndexError
+            Too many indices, or one out of range.
+        TypeError
+            A key of another type; in strict mode what the standard doesn't promise.
+        """
+        layout = self._layout or self._settle()
+        if type(key) is slice:
+            shape = layout.shape
+            if len(shape) == 1:
+                # The commonest key: one axis, one slice, spelled out (0.4 µs less than through _index.view).
+                start, stop, step = key.indices(shape[0])
+                count = len(range(start, stop, step))
+                stride = layout.stride[0]
+                offset = layout.offset + start * stride if count else layout.offset
+                return NDArray(
+                    None, self._dtype, self._device, Layout((count,), (stride * step,), offset), self._buffer
+                )
+        elif type(key) is int and len(layout.shape) == 1:
+            return self._with(_index.select(layout, 0, key))
+        parts = key if isinstance(key, tuple) else (key,)
+        selected = self._basic(parts)
+        if selected is not None:
+            return self._with(selected)
+        gathered = self._numpy()[self._gather_key(parts)]
+        return NDArray(np.asarray(gathered), self._dtype, self._device)
+
+    def __setitem__(self, key: Any, value: Any, /) -> None:
+        """Assign to the selected elements; ``value`` broadcasts to them and is promoted to the array's dtype.
+
+        Raises
+        ------
+        IndexError
+            As for selecting.
+        TypeError
+            The value's dtype doesn't promote to the array's.
+        ValueError
+            The shapes disagree, the memory is read-only, or several indices share an element.
+
+        Notes
+        -----
+        Everything is checked before anything is written. A value that shares memory with the array is read
+        before it is written.
+        """
+        parts = key if isinstance(key, tuple) else (key,)
+        selected = self._basic(parts)
+        self._check_writable("setitem", self.layout if selected is None else selected)
+        source = self._assignable("setitem", value)
+        target = self._numpy()
+        if selected is not None:
+            target = self._memory.view(selected, self._dtype.dtype)
+            _check_fills(source, target.shape)
+            target[...] = source
+            return
+        gather = self._gather_key(parts)
+        if source.ndim and np.may_share_memory(source, target):
+            source = source.copy()
+        gather = tuple(
+            [g.copy() if isinstance(g, np.ndarray) and np.may_share_memory(g, target) else g for g in gather]
+        )
+        target[gather] = source
+
+    def _basic(self, parts: tuple[Any, ...]) -> Layout | None:
+        """The layout that a key selects, or None for a gather. A 0-d integer array counts as the integer."""
+        layout = self.layout
+        if any(isinstance(p, NDArray) and p.ndim == 0 and p._dtype.kind in ("int", "uint") for p in parts):
+            for p in parts:
+                if isinstance(p, NDArray):
+                    _device.shared("index", self._device, p._device)
+            parts = tuple([int(p) if isinstance(p, NDArray) and p.ndim == 0 and p._dtype.kind != "bool" else p for p in parts])
+        selected = _index.view(layout, parts)
+        if selected is not None and _modes.is_strict():
+            used = sum(1 for p in parts if p is not None and p is not Ellipsis)
+            if used < layout.ndim and not any(p is Ellipsis for p in parts):
+                _modes.allow("fewer indices than axes", f"index: {used} indices for {layout.ndim} axes")
+        return selected
+
+    def _gather_key(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A key with arrays in it, as NumPy takes it.
+
+        Raises
+        ------
+        TypeError
+            A part is no index; in strict mode a mixture that the standard doesn't promise.
+        IndexError
+            An array of a dtype that is neither integer nor boolean.
+        """
+        result: list[Any] = []
+        masks = arrays = 0
+        foreign = False
+        for part in parts:
+            if isinstance(part, NDArray):
+                _device.shared("index", self._device, part._device)
+                if part._dtype.kind not in ("int", "uint", "bool"):
+                    raise IndexError(f"index: an array of {part._dtype} is no index; use integers or a boolean mask")
+                masks += part._dtype.kind == "bool"
+                arrays += part._dtype.kind != "bool"
+                result.append(part._numpy())
+            elif isinstance(part, np.ndarray | np.generic | list | bool):
+                foreign = True
+                made = np.asarray(part)
+                if made.size == 0 and isinstance(part, list):
+                    made = made.astype(np.intp)
+                if made.dtype.kind not in "iub":
+                    raise IndexError(f"index: {part!r} is no index; use integers or a boolean mask")
+                result.append(made)
+            elif part is None or isinstance(part, slice | EllipsisType):
+                result.append(part)
+            elif hasattr(part, "__index__"):
+                result.append(part.__index__())
+            else:
+                raise TypeError(f"index: {part!r} is no index; use integers, slices, None, ... or arrays of them")
+        if _modes.is_strict():
+            integers = sum(1 for p in result if isinstance(p, int))
+            pure = (masks == 1 and len(parts) == 1) or (masks == 0 and arrays + integers == len(parts) == self.ndim)
+            if foreign or not pure:
+                _modes.allow("advanced keys", "index: the key mixes arrays with other parts, or is no array of ours")
+        return tuple(result)
+
+    def _check_writable(self, function: str, layout: Layout) -> None:
+        if not self._memory.writable:
+            raise ValueError(f"{function}: the array's memory is read-only; use asarray(x, copy=True)")
+        if layout.overlaps_itself:
+            raise ValueError(
+                f"{function}: several indices share an element (shape {layout.shape}, stride {layout.stride}); "
+                "use asarray(x, copy=True)"
+            )
+
+    def _assignable(self, function: str, value: Any) -> NumPyArray:
+        """A value as a NumPy array of this dtype.
+
+        Raises
+        ------
+        TypeError
+            Its dtype doesn't promote to this one.
+        """
+        dtype = self._dtype
+        if isinstance(value, NDArray):
+            _device.shared(function, self._device, value._device)
+            if value._dtype is dtype:
+                return value._numpy()
+            if not _dtypes.can_cast(value._dtype, dtype):
+                message = f"{function}: {value._dtype} values don't promote to {dtype}"
+                if not _dtypes.same_kind(value._dtype, dtype):
+                    raise TypeError(f"{message}; use astype on the value")
+                _modes.allow("casting assignment", message)
+            return value._numpy().astype(dtype.dtype)
+        if isinstance(value, np.generic):
+            value = as_python_scalar(function, value)
+        if isinstance(value, SCALARS):
+            found = _dtypes.scalar_dtype(function, dtype, value)
+            if found is not dtype:
+                raise TypeError(f"{function}: {value!r} doesn't promote to {dtype}; use astype on the array first")
+            return scalar_array(function, value, dtype)
+        raise TypeError(f"{function}: {type(value).__name__} is no NDArray; use candela_xp.asarray(value)")
+
+    if TYPE_CHECKING:
+        # Attached by the definitions of the elementwise functions and of matmul.
+        def __abs__(self, /) -> NDArray: ...
+        def __neg__(self, /) -> NDArray: ...
+        def __pos__(self, /) -> NDArray: ...
+        def __invert__(self, /) -> NDArray: ...
+        def __add__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __radd__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __sub__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __rsub__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __mul__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __rmul__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __truediv__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __rtruediv__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __floordiv__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __rfloordiv__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __mod__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __rmod__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __pow__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __rpow__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __and__(self, other: NDArray | int, /) -> NDArray: ...
+        def __rand__(self, other: NDArray | int, /) -> NDArray: ...
+        def __or__(self, other: NDArray | int, /) -> NDArray: ...
+        def __ror__(self, other: NDArray | int, /) -> NDArray: ...
+        def __xor__(self, other: NDArray | int, /) -> NDArray: ...
+        def __rxor__(self, other: NDArray | int, /) -> NDArray: ...
+        def __lshift__(self, other: NDArray | int, /) -> NDArray: ...
+        def __rlshift__(self, other: NDArray | int, /) -> NDArray: ...
+        def __rshift__(self, other: NDArray | int, /) -> NDArray: ...
+        def __rrshift__(self, other: NDArray | int, /) -> NDArray: ...
+        def __lt__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __le__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __gt__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __ge__(self, other: NDArray | Scalar, /) -> NDArray: ...
+        def __eq__(self, other: NDArray | Scalar, /) -> NDArray: ...  # type: ignore[override]
+        def __ne__(self, other: NDArray | Scalar, /) -> NDArray: ...  # type: ignore[override]
+        def __matmul__(self, other: NDArray, /) -> NDArray: ...
+        def __rmatmul__(self, other: NDArray, /) -> NDArray: ...
+
+
+def _check_fills(source: NumPyArray, shape: tuple[int, ...]) -> None:
+    """Refuse a value that doesn't broadcast to the selection, before anything is written."""
+    extra = source.ndim - len(shape)
+    have = source.shape[extra:] if extra > 0 else source.shape
+    wanted = shape[len(shape) - len(have) :]
+    if all(n in (1, m) for n, m in zip(have, wanted)) and all(n == 1 for n in source.shape[: max(extra, 0)]):
+        return
+    raise ValueError(f"setitem: a value of shape {source.shape} doesn't broadcast to the selection {shape}")
+
+
+def as_python_scalar(function: str, value: Any) -> Scalar:
+    """A NumPy scalar as the Python scalar of its kind (default mode; float64 and complex128 are Python's own).
+
+    Raises
+    ------
+    TypeError
+        It is of no numeric kind; in strict mode any that is no Python scalar.
+    """
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, complex):
+        return complex(value)
+    item = value.item()
+    if not isinstance(item, SCALARS):
+        raise TypeError(f"{function}: {value!r} is no number")
+    _modes.allow("numpy scalar", f"{function}: {value!r} is a NumPy scalar")
+    return item
+
+
+def scalar_array(function: str, value: Scalar, dtype: DType) -> NumPyArray:
+    """A Python scalar as a 0-d NumPy array.
+
+    Raises
+    ------
+    ScalarOverflowError
+        An integer that the dtype cannot hold (an OverflowError and a ValueError).
+    """
+    try:
+        return np.asarray(value, dtype=dtype.dtype)
+    except OverflowError:
+        raise ScalarOverflowError(f"{function}: {value} does not fit {dtype}; use astype on the array first") from None
+
+
+def _rebuild(
+    dtype: DType, device: Device, shape: tuple[int, ...], stride: tuple[int, ...], offset: int, data: NumPyArray
+) -> NDArray:
+    """An array from its pickled parts, checked: what comes from outside may be damaged.
+
+    Raises
+    ------
+    ValueError
+        The parts don't fit together.
+    """
+    try:
+        layout = Layout(tuple(map(int, shape)), tuple(map(int, stride)), int(offset))
+        whole = isinstance(data, np.ndarray) and data.dtype == np.uint8 and data.ndim == 1 and data.flags.c_contiguous
+        sound = isinstance(dtype, DType) and isinstance(device, Device) and whole
+        fits = sound and layout.ndim <= 64 and layout.fits(data.nbytes // dtype.itemsize)
+    except (TypeError, OverflowError):
+        fits = False
+    if not fits:
+        raise ValueError(f"unpickle: shape {shape}, stride {stride}, offset {offset} don't fit the data")
+    if not data.flags.writeable:  # an out-of-band buffer may be read-only
+        data = data.copy()
+    return NDArray(None, dtype, device, layout, Buffer(data))
+
+
+def checked_array(function: str, name: str, value: Any) -> NDArray:
+    """``value`` itself, if it is an NDArray.
+
+    Raises
+    ------
+    TypeError
+        It is not; the way out is named.
+    """
+    if isinstance(value, NDArray):
+        return value
+    raise TypeError(
+        f"{function}: {name} is a {type(value).__module__}.{type(value).__name__}, not an NDArray; "
+        "use candela_xp.asarray(...)"
+    )
+
+
+__all__ = ["DeviceError", "NDArray", "Scalar", "as_python_scalar", "checked_array", "scalar_array"]

@@ -1,0 +1,133 @@
+"""Basic indices: integers, slices, None and Ellipsis, as views of a layout.
+
+`view` returns the layout that a key selects, or None where the key holds something else (an array, a list):
+those are gathers, which no layout can express, and belong to the array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index as as_index
+from types import EllipsisType
+from typing import Any
+
+from candela_xp._layout import Layout
+
+
+def normalise_axis(function: str, axis: Any, ndim: int) -> int:
+    """``axis`` as a number in ``0..ndim-1``; a negative one counts from the end.
+
+    Raises
+    ------
+    TypeError
+        ``axis`` is not an integer.
+    IndexError
+        ``axis`` is outside ``[-ndim, ndim)``.
+    """
+    try:
+        number = as_index(axis)
+    except TypeError:
+        raise TypeError(f"{function}: axis must be an integer, got {axis!r}") from None
+    if not -ndim <= number < ndim:
+        raise IndexError(f"{function}: axis {number} is out of range for {ndim} axes; use {-ndim}..{ndim - 1}")
+    return number % ndim
+
+
+def normalise_axes(function: str, axes: Any, ndim: int) -> tuple[int, ...]:
+    """An integer or a sequence of integers as distinct axes in ``0..ndim-1``, in the order given.
+
+    Raises
+    ------
+    TypeError, IndexError
+        As `normalise_axis`.
+    ValueError
+        An axis is repeated.
+    """
+    if isinstance(axes, tuple | list):
+        result = tuple([normalise_axis(function, axis, ndim) for axis in axes])
+        if len(set(result)) != len(result):
+            raise ValueError(f"{function}: axis {tuple(axes)} names an axis of {ndim} twice")
+        return result
+    return (normalise_axis(function, axes, ndim),)
+
+
+def select(layout: Layout, axis: int, number: int) -> Layout:
+    """Fix an axis at an integer that may be negative.
+
+    Raises
+    ------
+    IndexError
+        The integer is outside the axis.
+    """
+    extent = layout.shape[axis]
+    if not -extent <= number < extent:
+        raise IndexError(f"index {number} is out of range for axis {axis} of length {extent}")
+    return layout.select(axis, number % extent)
+
+
+def cut(layout: Layout, axis: int, key: slice) -> Layout:
+    """Cut an axis by a slice, with the bounds rules of Python's lists.
+
+    Raises
+    ------
+    ValueError
+        The step is 0.
+    TypeError
+        A bound is not an integer.
+    """
+    start, stop, step = key.indices(layout.shape[axis])
+    return layout.slice(axis, start, step, len(range(start, stop, step)))
+
+
+def is_basic(item: object) -> bool:
+    """Whether one part of a key is an integer, a slice, None or Ellipsis."""
+    if item is None or isinstance(item, slice | EllipsisType) or type(item) is int:
+        return True
+    return not isinstance(item, bool) and hasattr(item, "__index__") and not hasattr(item, "shape")
+
+
+def view(layout: Layout, key: Sequence[Any]) -> Layout | None:
+    """The layout that a basic key selects, or None where a part of the key is no integer, slice, None or Ellipsis.
+
+    Raises
+    ------
+    IndexError
+        Too many indices, more than one Ellipsis, or an integer outside its axis.
+    """
+    used = 0
+    ellipses = 0
+    for item in key:
+        if item is Ellipsis:
+            ellipses += 1
+        elif item is not None:
+            if not is_basic(item):
+                return None
+            used += 1
+    if ellipses > 1:
+        raise IndexError("an index can hold only one Ellipsis (...)")
+    if used > layout.ndim:
+        raise IndexError(f"too many indices: the array has {layout.ndim} axes, the index names {used}")
+    axis = 0
+    for item in key:
+        if item is None:
+            layout = layout.expand((axis,))
+            axis += 1
+        elif item is Ellipsis:
+            axis += _skipped(layout, key, used)
+        elif isinstance(item, slice):
+            layout = cut(layout, axis, item)
+            axis += 1
+        else:
+            layout = select(layout, axis, as_index(item))
+    return layout
+
+
+def _skipped(layout: Layout, key: Sequence[Any], used: int) -> int:
+    """How many axes the Ellipsis of a key stands for, counted when it is reached.
+
+    Axes before it have been consumed or inserted; those that the rest of the key names are still to come.
+    """
+    before = key[: next(place for place, item in enumerate(key) if item is Ellipsis)]
+    placed = sum(1 for item in before if item is None or isinstance(item, slice))
+    rest = used - sum(1 for item in before if item is not None)
+    return layout.ndim - placed - rest

@@ -1,0 +1,58 @@
+"""NumPy's kernels and the corrections to them, by function name and kind of dtype.
+
+A kernel takes arrays of one common dtype and any layout, and NumPy's ``out=``. Where NumPy's ufunc gives what array API
+2025.12 says, the kernel *is* that ufunc; where it does not, see ``_real``, ``_complex`` and ``_narrow``.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from . import _complex, _real
+from ._narrow import widened
+from ._table import PREDICATES, UFUNCS
+from ._types import Kernel
+
+__all__ = ["Kernel", "lookup"]
+
+_CORRECTED: dict[str, dict[str, Kernel]] = {
+    "float": {"floor_divide": _real.floor_divide, "pow": _real.power},
+    "complex": dict(_complex.KERNELS),
+}
+
+# These move, set or read bits of the narrow dtype itself, and are native in NumPy (float16) and ml_dtypes.
+_NATIVE = frozenset("abs copysign isfinite isinf isnan negative nextafter positive signbit".split())
+
+
+@functools.cache
+def lookup(name: str, kind: str) -> Kernel:
+    """The kernel of an elementwise function for a kind of dtype.
+
+    Parameters
+    ----------
+    name
+        The array-API name, e.g. ``"bitwise_left_shift"``.
+    kind
+        ``"bool"``, ``"int"``, ``"uint"``, ``"float"`` (float32, float64), ``"complex"``, ``"narrow"`` (float16 and
+        ml_dtypes' floats) or ``"narrowint"`` (ml_dtypes' integers).
+
+    Returns
+    -------
+    ``kernel(*operands, out=...)``.
+
+    Raises
+    ------
+    LookupError
+        The function has no kernel for that kind.
+    """
+    if kind == "narrow" and name not in _NATIVE:
+        return widened(lookup(name, "float"), np.float32, name in PREDICATES)
+    if kind == "narrowint":
+        return widened(lookup(name, "int"), np.int8, name in PREDICATES)
+    base = "float" if kind == "narrow" else kind
+    kernel = _CORRECTED.get(base, {}).get(name) or UFUNCS.get(base, {}).get(name)
+    if kernel is None:
+        raise LookupError(f"no kernel of {name!r} for dtypes of kind {kind!r}")
+    return kernel

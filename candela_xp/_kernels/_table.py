@@ -1,0 +1,131 @@
+"""Which NumPy ufunc is the kernel of which function, for which kinds, where NumPy is right as it is."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+import numpy as np
+
+from ._types import Array, Kernel, Out
+
+PREDICATES = frozenset(
+    "equal not_equal less less_equal greater greater_equal isfinite isinf isnan signbit "
+    "logical_and logical_or logical_xor logical_not".split()
+)
+"""Functions whose result is bool whatever the operands are."""
+
+
+def clip(x: Array, lower: Array | None, upper: Array | None, /, out: Out = None) -> Array:
+    """x between the bounds; None leaves a side open; a NaN anywhere gives NaN."""
+    result: Array
+    if upper is None:
+        result = np.positive(x, out=out) if lower is None else np.maximum(x, lower, out=out)
+    elif lower is None:
+        result = np.minimum(x, upper, out=out)
+    else:
+        result = np.clip(x, lower, upper, out=out)
+    return result
+
+
+_COMPARISONS = {
+    "equal": np.equal,
+    "not_equal": np.not_equal,
+    "less": np.less,
+    "less_equal": np.less_equal,
+    "greater": np.greater,
+    "greater_equal": np.greater_equal,
+}
+_TESTS = {"isfinite": np.isfinite, "isinf": np.isinf, "isnan": np.isnan}
+_LOGIC = {
+    "logical_and": np.logical_and,
+    "logical_not": np.logical_not,
+    "logical_or": np.logical_or,
+    "logical_xor": np.logical_xor,
+}
+_BITS = {
+    "bitwise_and": np.bitwise_and,
+    "bitwise_invert": np.invert,
+    "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor,
+}
+_SHIFTS = {"bitwise_left_shift": np.left_shift, "bitwise_right_shift": np.right_shift}
+_ARITHMETIC = {
+    "abs": np.absolute,
+    "add": np.add,
+    "conj": np.conjugate,
+    "multiply": np.multiply,
+    "negative": np.negative,
+    "positive": np.positive,
+    "pow": np.power,
+    "sign": np.sign,
+    "square": np.square,
+    "subtract": np.subtract,
+}
+_ORDERED = {
+    "clip": clip,
+    "floor_divide": np.floor_divide,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "remainder": np.remainder,
+}
+# rint of an integer is a float in NumPy; rounding an integer is leaving it alone.
+_WHOLE = dict.fromkeys(("ceil", "floor", "round", "trunc"), np.positive)
+_ROUNDING = {"ceil": np.ceil, "floor": np.floor, "round": np.rint, "trunc": np.trunc}
+_TRANSCENDENTAL = {
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atanh": np.arctanh,
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "divide": np.divide,
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "reciprocal": np.reciprocal,
+    "sin": np.sin,
+    "sinh": np.sinh,
+    "sqrt": np.sqrt,
+    "tan": np.tan,
+    "tanh": np.tanh,
+}
+_REAL_ONLY = {
+    "atan2": np.arctan2,
+    "copysign": np.copysign,
+    "hypot": np.hypot,
+    "logaddexp": np.logaddexp,
+    "nextafter": np.nextafter,
+    "signbit": np.signbit,
+}
+# numpy.bool has no subtract, negative, positive, sign, square: their loops are missing or of another dtype.
+_BOOL_ARITHMETIC = {
+    "abs": np.absolute,
+    "add": np.add,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "multiply": np.multiply,
+}
+
+_INT: dict[str, Kernel] = {
+    **_COMPARISONS, **_TESTS, **_LOGIC, **_BITS, **_SHIFTS, **_ARITHMETIC, **_ORDERED, **_WHOLE,
+}  # fmt: skip
+
+UFUNCS: MappingProxyType[str, dict[str, Kernel]] = MappingProxyType(
+    {
+        "bool": {**_COMPARISONS, **_TESTS, **_LOGIC, **_BITS, **_BOOL_ARITHMETIC},
+        "int": _INT,
+        "uint": _INT,
+        "float": {
+            **_COMPARISONS, **_TESTS, **_LOGIC, **_ARITHMETIC, **_ORDERED, **_ROUNDING, **_TRANSCENDENTAL, **_REAL_ONLY,
+        },  # fmt: skip
+        "complex": {
+            **_COMPARISONS, **_TESTS, **_LOGIC, **_ARITHMETIC, **_TRANSCENDENTAL, "round": np.rint,
+        },  # fmt: skip
+    }
+)
+"""NumPy's kernel by kind and array-API name."""

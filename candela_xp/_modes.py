@@ -1,0 +1,67 @@
+"""The two modes: one row for every case that the standard leaves open and that default mode answers.
+
+In default mode the answer is practical (NumPy's, where that is sane); in strict mode the same call is a
+TypeError that names the values and the call that fixes it. Code asks `allow(row, message)` at the place
+where the case arises. The documentation prints this table.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from candela_xp import _settings
+
+
+class Case(NamedTuple):
+    """A case that the standard leaves open: what default mode does, what strict mode says."""
+
+    name: str
+    default: str
+    strict: str
+
+
+_ROWS = (
+    Case("mixed kinds", "arrays of different kinds promote by NumPy's table (int32 + float32 is float64)", "use astype on one of the arrays"),
+    Case("float scalar with integers", "an integer or boolean array with a Python float or complex gives the default floating-point dtype", "use astype on the array first"),
+    Case("scalar of another kind", "a Python bool with a numeric array acts as 0 or 1; a Python int with a boolean array gives the default integer", "use astype on the array first"),
+    Case("numpy scalar", "a NumPy scalar acts as the Python scalar of its kind", "use .item() of the scalar"),
+    Case("integers in floating-point functions", "integer and boolean input is computed in the default floating-point dtype", "use astype to a floating-point dtype"),
+    Case("booleans in numeric functions", "boolean input to a numeric function acts as NumPy's", "use astype to an integer dtype"),
+    Case("other kinds in boolean functions", "numeric input to a logical function counts as True where it is not 0", "use astype to bool, or compare with 0"),
+    Case("casting assignment", "values are cast to the array's dtype within the kind (float64 into float32) or to a higher kind", "use astype on the value"),
+    Case("casting creation", "asarray with dtype= casts values of a lower or equal kind also where precision is lost", "use asarray without dtype, then astype"),
+    Case("numpy dtypes", "NumPy dtypes and scalar types name their twins in dtype=", "use the dtype of the namespace"),
+    Case("lists as shapes and axes", "a list stands for the tuple", "use a tuple"),
+    Case("array as fill value", "a 0-d array is a fill value", "use float(), int() or bool() of it"),
+    Case("advanced keys", "index keys mix integer arrays and masks with slices, None and each other as NumPy's do; lists and NumPy arrays are index arrays", "use take, take_along_axis or a single mask"),
+    Case("fewer indices than axes", "x[i] of an N-d array selects along the first axis", "use x[i, ...]"),
+    Case("iteration", "iterating an N-d array gives its (N-1)-d views; len() is the first extent", "use unstack, or shape[0]"),
+    Case("reductions of other kinds", "sum, prod, mean, var, std and cumulative functions take booleans and integers as NumPy does", "use astype on the array first"),
+    Case("dtype of a mean", "mean(dtype=) computes and returns in that dtype", "use astype on the array first"),
+    Case("strings as devices", "a device's name stands for the device", "use the device object, see __array_namespace_info__().devices()"),
+    Case("arrays in sequences", "asarray takes sequences that hold arrays", "use stack"),
+    Case("foreign operands", "asarray takes objects with __array__ or __array_interface__", "use from_dlpack or the buffer protocol"),
+    Case("scalar operands only", "functions of two operands take two Python scalars and give a 0-d array", "pass an array for one of them"),
+    Case("squeeze without axis", "squeeze(x) drops every axis of length 1", "name the axes"),
+    Case("flat reductions", "cumulative functions without axis and N-d take work on the flattened array", "use reshape(x, (-1,)) first"),
+)  # fmt: skip
+
+CASES: dict[str, Case] = {case.name: case for case in _ROWS}
+
+
+def is_strict() -> bool:
+    """Whether strict mode is in force."""
+    return _settings.current().strict
+
+
+def allow(case: str, message: str) -> None:
+    """Pass in default mode; in strict mode refuse with ``message`` and the row's way out.
+
+    Raises
+    ------
+    TypeError
+        Strict mode is in force.
+    """
+    row = CASES[case]
+    if is_strict():
+        raise TypeError(f"{message}; {row.strict}")

@@ -1,0 +1,398 @@
+"""What every public function does with its arguments: check, unwrap, promote, compute, wrap. Once.
+
+`Operation` holds what an elementwise function is (kinds it is defined for, kernels, dtype of the result) and
+builds the function for one or two operands. The commonest call (arrays of one dtype on one device) is a table
+look-up and the kernel; everything else goes through `prepare`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import index as as_index
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from candela_xp import _device, _dtypes, _index, _modes
+from candela_xp._array import SCALARS, NDArray, Scalar, as_python_scalar, checked_array, scalar_array
+from candela_xp._device import Device
+from candela_xp._dtypes import DTYPES, DType, promote
+from candela_xp._errors import ScalarOverflowError
+from candela_xp._kernels import Kernel, lookup
+
+NumPyArray = np.ndarray[Any, Any]
+
+# The standard's names for what a function is defined on, as kinds of dtypes
+KINDS: dict[str, frozenset[str]] = {
+    "any": frozenset({"bool", "int", "uint", "float", "complex"}),
+    "boolean": frozenset({"bool"}),
+    "integer": frozenset({"int", "uint"}),
+    "integer or boolean": frozenset({"bool", "int", "uint"}),
+    "numeric": frozenset({"int", "uint", "float", "complex"}),
+    "real": frozenset({"int", "uint", "float"}),
+    "floating-point": frozenset({"float", "complex"}),
+    "real floating-point": frozenset({"float"}),
+    "complex": frozenset({"complex"}),
+}
+
+# Functions whose NumPy kernel for booleans is the sane answer in default mode; the others compute in the
+# default integer, and a difference of booleans is refused as NumPy refuses it.
+_KEEP_BOOLEAN = frozenset(
+    {"add", "multiply", "maximum", "minimum", "less", "less_equal", "greater", "greater_equal", "clip"}
+)
+_REFUSE_BOOLEAN = {"subtract": "logical_xor", "negative": "logical_not"}
+
+
+class Entry(NamedTuple):
+    """How an operation treats operands of one dtype."""
+
+    kernel: Kernel
+    compute: DType
+    result: DType
+
+
+class Prepared(NamedTuple):
+    """A kernel with its operands: what is left is the call."""
+
+    kernel: Kernel
+    operands: tuple[NumPyArray, ...]
+    result: DType
+    device: Device
+
+
+class Operation:
+    """An elementwise function: its name, the kinds it is defined for, its kernels, the dtype of its result."""
+
+    __slots__ = ("kinds", "name", "result", "table")
+
+    def __init__(self, name: str, kinds: str, result: str) -> None:
+        self.name = name
+        self.kinds = KINDS[kinds]
+        self.result = result
+        self.table: list[Entry | None] = [
+            self._entry(dtype, dtype) if dtype.kind in self.kinds else None for dtype in DTYPES.values()
+        ]
+
+    def _entry(self, dtype: DType, compute: DType) -> Entry:
+        result = compute
+        if self.result == "bool":
+            result = _dtypes.bool_
+        elif self.result == "real":
+            result = _dtypes.REAL_OF.get(compute, compute)
+        return Entry(lookup(self.name, compute.kernels), compute, result)
+
+    def entry(self, dtype: DType) -> Entry:
+        """How operands of this dtype are treated.
+
+        Raises
+        ------
+        TypeError
+            The function isn't defined for the dtype (in strict mode: by the standard).
+        """
+        found = self.table[dtype.number]
+        if found is not None:
+            return found
+        name, kind = self.name, dtype.kind
+        if kind in ("bool", "int", "uint") and "float" in self.kinds and "int" not in self.kinds:
+            _modes.allow("integers in floating-point functions", f"{name}: not defined for {dtype} arrays")
+            return self._entry(dtype, _dtypes.DEFAULT_FLOAT)
+        if kind == "bool" and "int" in self.kinds:
+            if name in _REFUSE_BOOLEAN:
+                raise TypeError(f"{name}: not defined for bool arrays; use {_REFUSE_BOOLEAN[name]}")
+            _modes.allow("booleans in numeric functions", f"{name}: not defined for bool arrays")
+            return self._entry(dtype, dtype if name in _KEEP_BOOLEAN else _dtypes.DEFAULT_INT)
+        if self.kinds == KINDS["boolean"]:
+            _modes.allow("other kinds in boolean functions", f"{name}: not defined for {dtype} arrays")
+            return self._entry(dtype, _dtypes.bool_)
+        raise TypeError(f"{name}: not defined for {dtype} arrays; use astype")
+
+    def prepare_one(self, x: Any) -> Prepared:
+        """Check one operand and bring it to the dtype of the kernel."""
+        array = checked_array(self.name, "x", x)
+        kernel, compute, result = self.entry(array._dtype)
+        return Prepared(kernel, (cast(array, compute),), result, array._device)
+
+    def prepare_two(self, x1: Any, x2: Any) -> Prepared | None:
+        """Check two operands and bring them to the dtype of the kernel; None if one is of a type we don't know.
+
+        Raises
+        ------
+        TypeError, DeviceError, ScalarOverflowError
+            The dtypes, devices or values don't go together.
+        """
+        name = self.name
+        if isinstance(x1, np.generic):
+            x1 = as_python_scalar(name, x1)
+        if isinstance(x2, np.generic):
+            x2 = as_python_scalar(name, x2)
+        if isinstance(x1, NDArray):
+            if isinstance(x2, NDArray):
+                return self._two_arrays(x1, x2)
+            if not isinstance(x2, SCALARS):
+                return None
+            kernel, compute, result, other = self._with_scalar(x1._dtype, x2)
+            return Prepared(kernel, (cast(x1, compute), other), result, x1._device)
+        if isinstance(x2, NDArray):
+            if not isinstance(x1, SCALARS):
+                return None
+            kernel, compute, result, other = self._with_scalar(x2._dtype, x1)
+            return Prepared(kernel, (other, cast(x2, compute)), result, x2._device)
+        if isinstance(x1, SCALARS) and isinstance(x2, SCALARS):
+            _modes.allow("scalar operands only", f"{name}: no operand is an array")
+            kernel, compute, result, other = self._with_scalar(scalar_default(x1), x2)
+            return Prepared(kernel, (scalar_array(name, x1, compute), other), result, _device.CPU)
+        return None
+
+    def _two_arrays(self, x1: NDArray, x2: NDArray) -> Prepared:
+        name = self.name
+        device = _device.shared(name, x1._device, x2._device)
+        common = promote(name, x1._dtype, x2._dtype)
+        kernel, compute, result = self.entry(common)
+        if self.result == "bool" and common.kind == "float" and x1._dtype.kind in "int uint" and x2._dtype.kind in "int uint":
+            # uint64 with int64 has no common integer, but NumPy compares the two exactly, float64 would not.
+            return Prepared(lookup(name, "int"), (x1._numpy(), x2._numpy()), result, device)
+        return Prepared(kernel, (cast(x1, compute), cast(x2, compute)), result, device)
+
+    def _with_scalar(self, dtype: DType, value: Scalar) -> tuple[Kernel, DType, DType, Any]:
+        """The entry for an array of ``dtype`` with a scalar, and the scalar as an operand."""
+        kernel, compute, result = self.entry(_dtypes.scalar_dtype(self.name, dtype, value))
+        try:
+            return kernel, compute, result, scalar_array(self.name, value, compute)
+        except ScalarOverflowError:
+            if self.result != "bool" or compute.kind not in ("int", "uint"):
+                raise
+            # Comparison with an integer outside the dtype has an answer; NumPy gives it for the Python int.
+            return kernel, compute, result, value
+
+
+def cast(array: NDArray, dtype: DType) -> NumPyArray:
+    """The NumPy view of an array, converted to ``dtype`` if it is of another one."""
+    view = array._numpy()
+    return view if array._dtype is dtype else view.astype(dtype.dtype)
+
+
+def unary(operation: Operation) -> Callable[[Any], NDArray]:
+    """The function of one array that an operation is."""
+    table = operation.table
+
+    def function(x: Any, /) -> NDArray:
+        if type(x) is NDArray:
+            found = table[x._dtype.number]
+            if found is not None:
+                view = x._view
+                if view is None:
+                    view = x._numpy()
+                return NDArray(found.kernel(view, out=...), found.result, x._device)
+        kernel, operands, result, device = operation.prepare_one(x)
+        return NDArray(kernel(*operands, out=...), result, device)
+
+    return function
+
+
+def binary(operation: Operation) -> Callable[[Any, Any], Any]:
+    """The function of two operands that an operation is; NotImplemented where one is of a type we don't know."""
+    table = operation.table
+
+    def function(x1: Any, x2: Any, /) -> Any:
+        if type(x1) is NDArray and type(x2) is NDArray:
+            dtype = x1._dtype
+            if dtype is x2._dtype and x1._device is x2._device:
+                found = table[dtype.number]
+                if found is not None:
+                    kernel, _, result = found
+                    a = x1._view
+                    if a is None:
+                        a = x1._numpy()
+                    b = x2._view
+                    if b is None:
+                        b = x2._numpy()
+                    return NDArray(kernel(a, b, out=...), result, x1._device)
+        prepared = operation.prepare_two(x1, x2)
+        if prepared is None:
+            return NotImplemented
+        kernel, operands, result, device = prepared
+        return NDArray(kernel(*operands, out=...), result, device)
+
+    return function
+
+
+def in_place(operation: Operation) -> Callable[[Any, Any], Any]:
+    """The in-place operator of an operation: same dtype, same shape, everything checked before it writes."""
+    name = operation.name
+
+    def function(x1: NDArray, x2: Any, /) -> Any:
+        prepared = operation.prepare_two(x1, x2)
+        if prepared is None:
+            return NotImplemented
+        kernel, operands, result, _ = prepared
+        target = x1._numpy()
+        x1._check_writable(name, x1.layout)
+        fill_in_place(name, x1, result, [np.shape(operand) for operand in operands])
+        if isinstance(kernel, np.ufunc) and operands[0] is target and result is x1._dtype and kernel is not np.power:
+            kernel(*operands, out=target)
+        else:
+            # A corrected kernel reads its operands again after it wrote, and power can stop half-way
+            # (a negative integer exponent): both need their own output.
+            target[...] = kernel(*operands, out=...)
+        return x1
+
+    return function
+
+
+def fill_in_place(name: str, x1: NDArray, result: DType, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Refuse an in-place operation whose result has another shape or dtype than the array it writes.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Shape or dtype; both are named.
+    """
+    shape = np.broadcast_shapes(*shapes)
+    if shape != x1.shape:
+        raise ValueError(f"{name}: in place, the result has shape {shape}, the array {x1.shape}; drop the '='")
+    if result is not x1._dtype:
+        message = f"{name}: in place, the result is {result}, the array {x1._dtype}"
+        if not _dtypes.same_kind(result, x1._dtype):
+            raise TypeError(f"{message}; drop the '='")
+        _modes.allow("casting assignment", message)
+
+
+def reject_unknown(name: str, x1: Any, x2: Any) -> TypeError:
+    """The error for operands of which one is of a type we don't know."""
+    for place, value in (("x1", x1), ("x2", x2)):
+        if not isinstance(value, NDArray | bool | int | float | complex):
+            try:
+                checked_array(name, place, value)
+            except TypeError as error:
+                return error
+    return TypeError(f"{name}: one operand must be an array; use candela_xp.asarray(...)")
+
+
+# -- arguments of other functions ------------------------------------------------------------------
+
+
+def scalar_default(value: Scalar) -> DType:
+    """The default dtype of a Python scalar's kind."""
+    if isinstance(value, bool):
+        return _dtypes.bool_
+    if isinstance(value, int):
+        return _dtypes.DEFAULT_INT
+    return _dtypes.DEFAULT_FLOAT if isinstance(value, float) else _dtypes.DEFAULT_COMPLEX
+
+
+def checked_kind(function: str, array: NDArray, kinds: str) -> DType:
+    """The array's dtype, if it is of one of the kinds.
+
+    Raises
+    ------
+    TypeError
+        It is not.
+    """
+    if array._dtype.kind not in KINDS[kinds]:
+        raise TypeError(f"{function}: not defined for {array._dtype} arrays, only for {kinds} dtypes; use astype")
+    return array._dtype
+
+
+def common_device(function: str, arrays: Sequence[NDArray]) -> Device:
+    """The device that all the arrays share (at least one array)."""
+    device = arrays[0]._device
+    for array in arrays[1:]:
+        _device.shared(function, device, array._device)
+    return device
+
+
+def common_dtype(function: str, dtypes: Sequence[DType]) -> DType:
+    """The dtype in which all combine (at least one dtype)."""
+    common = dtypes[0]
+    for dtype in dtypes[1:]:
+        common = promote(function, common, dtype)
+    return common
+
+
+def checked_arrays(function: str, arrays: Any) -> list[NDArray]:
+    """A sequence of arrays, each checked.
+
+    Raises
+    ------
+    TypeError
+        It is no sequence, or one of its elements is no NDArray.
+    """
+    if not isinstance(arrays, tuple | list):
+        raise TypeError(f"{function}: arrays must be a tuple or list of arrays, got {type(arrays).__name__}")
+    return [checked_array(function, f"arrays[{place}]", array) for place, array in enumerate(arrays)]
+
+
+def checked_shape(function: str, shape: Any) -> tuple[int, ...]:
+    """A shape argument as a tuple of non-negative integers.
+
+    Raises
+    ------
+    TypeError
+        It is no integer and no tuple of integers (lists are taken in default mode).
+    ValueError
+        An extent is negative, there are too many axes, or the elements are more than memory can hold.
+    """
+    if isinstance(shape, list):
+        _modes.allow("lists as shapes and axes", f"{function}: shape is a list")
+    if not isinstance(shape, tuple | list):
+        shape = (shape,)
+    try:
+        extents = tuple([as_index(extent) for extent in shape])
+    except TypeError:
+        raise TypeError(f"{function}: shape must be an integer or a tuple of integers, got {shape!r}") from None
+    if any(extent < 0 for extent in extents):
+        raise ValueError(f"{function}: shape {extents} has a negative extent")
+    if len(extents) > 64:
+        raise ValueError(f"{function}: shape has {len(extents)} axes; 64 are possible")
+    size = 1
+    for extent in extents:
+        size *= extent or 1
+    if size >= 2**59:
+        raise ValueError(f"{function}: shape {extents} has {size} elements, more than memory can address")
+    return extents
+
+
+def checked_integer(function: str, name: str, value: Any) -> int:
+    """An integer argument.
+
+    Raises
+    ------
+    TypeError
+        It is no integer.
+    """
+    try:
+        return as_index(value)
+    except TypeError:
+        raise TypeError(f"{function}: {name} must be an integer, got {value!r}") from None
+
+
+def checked_axes(function: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    """An ``axis`` argument (None: all; an integer; a tuple) as distinct axes in ``0..ndim-1``."""
+    if axis is None:
+        return tuple(range(ndim))
+    if isinstance(axis, list):
+        _modes.allow("lists as shapes and axes", f"{function}: axis is a list")
+    return _index.normalise_axes(function, axis, ndim)
+
+
+def checked_choice(function: str, name: str, value: Any, choices: Sequence[str]) -> str:
+    """A keyword that takes one of a few strings.
+
+    Raises
+    ------
+    ValueError
+        It is none of them; they are listed.
+    """
+    if value not in choices:
+        raise ValueError(f"{function}: {name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return str(value)
+
+
+def wrapped(view: Any, dtype: DType, device: Device) -> NDArray:
+    """A kernel's result as an array (a NumPy scalar becomes 0-d)."""
+    return NDArray(np.asarray(view), dtype, device)
+
+
+def named_dtype(function: str, dtype: Any) -> DType | None:
+    """A ``dtype=`` argument, None where it is not given."""
+    return None if dtype is None else _dtypes.named(function, dtype)

@@ -29,6 +29,8 @@ def normalise_axis(function: str, axis: Any, ndim: int) -> int:
     except TypeError:
         raise TypeError(f"{function}: axis must be an integer, got {axis!r}") from None
     if not -ndim <= number < ndim:
+        if ndim == 0:
+            raise IndexError(f"{function}: axis {number} is out of range: a 0-d array has no axes")
         raise IndexError(f"{function}: axis {number} is out of range for {ndim} axes; use {-ndim}..{ndim - 1}")
     return number % ndim
 
@@ -51,8 +53,8 @@ def normalise_axes(function: str, axes: Any, ndim: int) -> tuple[int, ...]:
     return (normalise_axis(function, axes, ndim),)
 
 
-def select(layout: Layout, axis: int, number: int) -> Layout:
-    """Fix an axis at an integer that may be negative.
+def select(layout: Layout, axis: int, number: int, named: int | None = None) -> Layout:
+    """Fix an axis at an integer that may be negative; ``named`` is what an error calls the axis, if not ``axis``.
 
     Raises
     ------
@@ -61,7 +63,8 @@ def select(layout: Layout, axis: int, number: int) -> Layout:
     """
     extent = layout.shape[axis]
     if not -extent <= number < extent:
-        raise IndexError(f"index {number} is out of range for axis {axis} of length {extent}")
+        name = axis if named is None else named
+        raise IndexError(f"index {number} is out of range for axis {name} of length {extent}")
     return layout.select(axis, number % extent)
 
 
@@ -83,7 +86,8 @@ def is_basic(item: object) -> bool:
     """Whether one part of a key is an integer, a slice, None or Ellipsis."""
     if item is None or isinstance(item, slice | EllipsisType) or type(item) is int:
         return True
-    return not isinstance(item, bool) and hasattr(item, "__index__") and not hasattr(item, "shape")
+    # The type is asked: a class such as int has the attribute __index__ too, and is no integer.
+    return not isinstance(item, bool) and hasattr(type(item), "__index__") and not hasattr(item, "shape")
 
 
 def view(layout: Layout, key: Sequence[Any]) -> Layout | None:
@@ -107,27 +111,21 @@ def view(layout: Layout, key: Sequence[Any]) -> Layout | None:
         raise IndexError("an index can hold only one Ellipsis (...)")
     if used > layout.ndim:
         raise IndexError(f"too many indices: the array has {layout.ndim} axes, the index names {used}")
-    axis = 0
+    axis = 0  # of the layout as it is by then
+    named = 0  # of the array that the key is for, which is what the reader of an error counts
+    skipped = layout.ndim - used
     for item in key:
         if item is None:
             layout = layout.expand((axis,))
             axis += 1
         elif item is Ellipsis:
-            axis += _skipped(layout, key, used)
+            axis += skipped
+            named += skipped
         elif isinstance(item, slice):
             layout = cut(layout, axis, item)
             axis += 1
+            named += 1
         else:
-            layout = select(layout, axis, as_index(item))
+            layout = select(layout, axis, as_index(item), named)
+            named += 1
     return layout
-
-
-def _skipped(layout: Layout, key: Sequence[Any], used: int) -> int:
-    """How many axes the Ellipsis of a key stands for, counted when it is reached.
-
-    Axes before it have been consumed or inserted; those that the rest of the key names are still to come.
-    """
-    before = key[: next(place for place, item in enumerate(key) if item is Ellipsis)]
-    placed = sum(1 for item in before if item is None or isinstance(item, slice))
-    rest = used - sum(1 for item in before if item is not None)
-    return layout.ndim - placed - rest

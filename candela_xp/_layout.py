@@ -8,6 +8,7 @@ functions turn None into an error or a copy. Invariants:
 1. ``len(shape) == len(stride)``, every extent is at least 0.
 2. A layout is immutable and hashable; equal fields mean equal layouts.
 3. No method looks at memory; none needs to know the buffer.
+4. A view without elements keeps the offset: there is no first element to point at, and the buffer may hold none.
 
 The views of Strata are here too: Block (`block`), Slice (`select`), Permute (`permute`), Diagonal
 (`merge_diagonal`), Expanded (`expanded`).
@@ -166,7 +167,8 @@ class Layout(NamedTuple):
         axes.sort(reverse=True)
         if axes[-1][0] == 0:
             return True
-        return _has_nonzero_relation(axes)
+        cells = sum(step * reach for step, reach in axes) // gcd(*[step for step, _ in axes]) + 1
+        return self.len > cells or _has_nonzero_relation(axes)
 
     def may_overlap(self, other: Layout) -> bool:
         """Whether two layouts over one buffer can share an element: False is certain, True is not.
@@ -207,9 +209,7 @@ class Layout(NamedTuple):
     def matrix_transpose(self) -> Layout:
         """Swap the last two axes (at least two are needed)."""
         shape, stride = self.shape, self.stride
-        return Layout(
-            (*shape[:-2], shape[-1], shape[-2]), (*stride[:-2], stride[-1], stride[-2]), self.offset
-        )
+        return Layout((*shape[:-2], shape[-1], shape[-2]), (*stride[:-2], stride[-1], stride[-2]), self.offset)
 
     def move(self, source: Sequence[int], destination: Sequence[int]) -> Layout:
         """Put the axes ``source`` at the places ``destination``; the others keep their order."""
@@ -240,10 +240,9 @@ class Layout(NamedTuple):
         """Reverse these axes (distinct)."""
         stride, offset = list(self.stride), self.offset
         for axis in axes:
-            if self.shape[axis] > 1:
-                offset += (self.shape[axis] - 1) * stride[axis]
+            offset += (self.shape[axis] - 1) * stride[axis]
             stride[axis] = -stride[axis]
-        return Layout(self.shape, tuple(stride), offset)
+        return Layout(self.shape, tuple(stride), self.offset if 0 in self.shape else offset)
 
     def broadcast_to(self, shape: Shape) -> Layout | None:
         """Stretch axes of length 1 and prepend axes, all with stride 0, or None where shapes disagree."""
@@ -262,30 +261,31 @@ class Layout(NamedTuple):
 
     def select(self, axis: int, index: int) -> Layout:
         """Fix one axis at ``index`` (in range) and drop it."""
-        shape, stride = self.shape, self.stride
-        return Layout(
-            shape[:axis] + shape[axis + 1 :], stride[:axis] + stride[axis + 1 :], self.offset + index * stride[axis]
-        )
+        shape, stride = self.shape[:axis] + self.shape[axis + 1 :], self.stride[:axis] + self.stride[axis + 1 :]
+        return Layout(shape, stride, self.offset if 0 in shape else self.offset + index * self.stride[axis])
 
     def slice(self, axis: int, start: int, step: int, count: int) -> Layout:
         """Take ``count`` elements of one axis, ``start, start + step, …`` (all in range)."""
         shape, stride = list(self.shape), list(self.stride)
-        # Without elements there is no first element: the offset must not leave the buffer for it.
-        offset = self.offset + start * stride[axis] if count else self.offset
-        shape[axis], stride[axis] = count, step * stride[axis]
+        shape[axis] = count
+        offset = self.offset if 0 in shape else self.offset + start * stride[axis]
+        # The step to a second element that isn't there may be any number, also one too large for NumPy.
+        if count > 1:
+            stride[axis] *= step
         return Layout(tuple(shape), tuple(stride), offset)
 
     def block(self, corner: Sequence[int], size: Shape) -> Layout:
         """Cut to a box: a corner and an extent on each axis (in range)."""
-        offset = self.element_offset(corner) if prod(size) else self.offset
+        offset = self.offset if 0 in size else self.element_offset(corner)
         return Layout(size, self.stride, offset)
 
     def diagonal(self, offset: int = 0) -> Layout:
         """The diagonals of the last two axes, as the last axis: element i is ``[…, i, i + offset]``."""
         (rows, columns), (row, column) = self.shape[-2:], self.stride[-2:]
         count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-        start = max(offset, 0) * column - min(offset, 0) * row if count else 0
-        return Layout((*self.shape[:-2], count), (*self.stride[:-2], row + column), self.offset + start)
+        shape = (*self.shape[:-2], count)
+        start = 0 if 0 in shape else max(offset, 0) * column - min(offset, 0) * row
+        return Layout(shape, (*self.stride[:-2], row + column), self.offset + start)
 
     def merge_diagonal(self, axes: Sequence[int]) -> Layout | None:
         """Read several axes along their common diagonal: they become one, at the place of the first.
@@ -328,7 +328,7 @@ class Layout(NamedTuple):
     def component(self, index: int, parts: int) -> Layout:
         """View one of ``parts`` equal parts of every element (real or imaginary), in units of the part."""
         stride = tuple([step * parts for step in self.stride])
-        return Layout(self.shape, stride, self.offset * parts + index)
+        return Layout(self.shape, stride, self.offset * parts + (0 if 0 in self.shape else index))
 
     def reshape(self, shape: Shape) -> Layout | None:
         """The same elements in the same row-major order of indices under another shape, or None.
@@ -369,15 +369,19 @@ def _has_nonzero_relation(axes: Sequence[tuple[int, int]]) -> bool:
     """Whether ``sum(d[k] * step[k]) == 0`` for some d != 0 with ``|d[k]| <= reach[k]``.
 
     ``axes`` holds (step, reach) by decreasing step, steps positive. Depth-first, cut off where what is
-    left of the axes cannot bring the sum back to 0. Few axes and a nearly nested layout keep it short.
+    left of the axes cannot bring the sum back to 0, being too short or of a divisor that the sum lacks. Few axes
+    and a nearly nested layout keep it short.
     """
-    tail = [0] * (len(axes) + 1)
+    tail, divisor = [0] * (len(axes) + 1), [0] * (len(axes) + 1)
     for k in range(len(axes) - 1, -1, -1):
         tail[k] = tail[k + 1] + axes[k][0] * axes[k][1]
+        divisor[k] = gcd(divisor[k + 1], axes[k][0])
 
     def search(k: int, total: int, nonzero: bool) -> bool:
         if k == len(axes):
-            return nonzero and total == 0
+            return nonzero
+        if total % divisor[k]:
+            return False
         step, reach = axes[k]
         # -total - tail <= d * step <= -total + tail, and by symmetry the first nonzero d may be taken positive
         low = max(-reach if nonzero else 0, -((total + tail[k + 1]) // step))

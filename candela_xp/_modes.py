@@ -29,7 +29,7 @@ _ROWS = (
     Case("booleans in numeric functions", "boolean input to a numeric function acts as NumPy's", "use astype to an integer dtype"),
     Case("other kinds in boolean functions", "numeric input to a logical function counts as True where it is not 0", "use astype to bool, or compare with 0"),
     Case("casting assignment", "values are cast to the array's dtype within the kind (float64 into float32) or to a higher kind", "use astype on the value"),
-    Case("casting creation", "asarray with dtype= casts values of a lower or equal kind also where precision is lost", "use asarray without dtype, then astype"),
+    Case("casting creation", "asarray with dtype= casts as NumPy does, also where values are lost (1.5 as an integer)", "use asarray without dtype, then astype"),
     Case("numpy dtypes", "NumPy dtypes and scalar types name their twins in dtype=", "use the dtype of the namespace"),
     Case("lists as shapes and axes", "a list stands for the tuple", "use a tuple"),
     Case("array as fill value", "a 0-d array is a fill value", "use float(), int() or bool() of it"),
@@ -43,7 +43,6 @@ _ROWS = (
     Case("foreign operands", "asarray takes objects with __array__ or __array_interface__", "use from_dlpack or the buffer protocol"),
     Case("scalar operands only", "functions of two operands take two Python scalars and give a 0-d array", "pass an array for one of them"),
     Case("squeeze without axis", "squeeze(x) drops every axis of length 1", "name the axes"),
-    Case("flat reductions", "cumulative functions without axis and N-d take work on the flattened array", "use reshape(x, (-1,)) first"),
 )  # fmt: skip
 
 CASES: dict[str, Case] = {case.name: case for case in _ROWS}

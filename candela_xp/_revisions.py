@@ -39,8 +39,10 @@ def add(name: str, value: Any, *, namespace: str = "", since: str = "2021.12", u
     MEMBERS.append(Member(name, value, namespace, since, until))
 
 
-def public(*, namespace: str = "", since: str = "2021.12", until: str | None = None) -> Callable[[Function], Function]:
-    """Declare a function public under its own name.
+def public(
+    *, name: str | None = None, namespace: str = "", since: str = "2021.12", until: str | None = None
+) -> Callable[[Function], Function]:
+    """Declare a function public, under its own name or another (a behaviour that ended needs its own def).
 
     The function says that it lives in the module where users find it, so that it pickles by that name.
     """
@@ -48,7 +50,7 @@ def public(*, namespace: str = "", since: str = "2021.12", until: str | None = N
     def declare(function: Function) -> Function:
         home = LATEST if until is None else REVISIONS[REVISIONS.index(until) - 1]
         function.__module__ = module_name(home, namespace)
-        function.__qualname__ = function.__name__
+        function.__name__ = function.__qualname__ = name or function.__name__
         add(function.__name__, function, namespace=namespace, since=since, until=until)
         return function
 
@@ -56,9 +58,7 @@ def public(*, namespace: str = "", since: str = "2021.12", until: str | None = N
 
 
 def members(revision: str, namespace: str = "") -> dict[str, Any]:
-    """The public names of a revision's namespace."""
-    return {
-        m.name: m.value
-        for m in MEMBERS
-        if m.namespace == namespace and m.since <= revision and (m.until is None or revision < m.until)
-    }
+    """The public names of a revision's namespace; a behaviour that ended later stands in for the present one."""
+    mine = [m for m in MEMBERS if m.namespace == namespace and m.since <= revision]
+    present = {m.name: m.value for m in mine if m.until is None}
+    return present | {m.name: m.value for m in mine if m.until is not None and revision < m.until}

@@ -11,7 +11,7 @@ import functools
 import numpy as np
 
 from . import _complex, _real
-from ._narrow import widened
+from ._narrow import SLOW_IN_HALF, nextafter, widened
 from ._table import PREDICATES, UFUNCS
 from ._types import Kernel
 
@@ -20,10 +20,11 @@ __all__ = ["Kernel", "lookup"]
 _CORRECTED: dict[str, dict[str, Kernel]] = {
     "float": {"floor_divide": _real.floor_divide, "pow": _real.power},
     "complex": dict(_complex.KERNELS),
+    "narrow": {"nextafter": nextafter},
 }
 
 # These move, set or read bits of the narrow dtype itself, and are native in NumPy (float16) and ml_dtypes.
-_NATIVE = frozenset("abs copysign isfinite isinf isnan negative nextafter positive signbit".split())
+_NATIVE = frozenset(["abs", "copysign", "isfinite", "isinf", "isnan", "negative", "nextafter", "positive", "signbit"])
 
 
 @functools.cache
@@ -48,11 +49,12 @@ def lookup(name: str, kind: str) -> Kernel:
         The function has no kernel for that kind.
     """
     if kind == "narrow" and name not in _NATIVE:
-        return widened(lookup(name, "float"), np.float32, name in PREDICATES)
+        half = None if name in SLOW_IN_HALF else UFUNCS["float"].get(name)
+        return widened(lookup(name, "float"), np.float32, predicate=name in PREDICATES, half=half)
     if kind == "narrowint":
-        return widened(lookup(name, "int"), np.int8, name in PREDICATES)
+        return widened(lookup(name, "int"), np.int8, predicate=name in PREDICATES)
     base = "float" if kind == "narrow" else kind
-    kernel = _CORRECTED.get(base, {}).get(name) or UFUNCS.get(base, {}).get(name)
+    kernel = _CORRECTED.get(kind, {}).get(name) or UFUNCS.get(base, {}).get(name)
     if kernel is None:
         raise LookupError(f"no kernel of {name!r} for dtypes of kind {kind!r}")
     return kernel

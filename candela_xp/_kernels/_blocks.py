@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
 
@@ -44,10 +45,11 @@ def blocks(operands: tuple[Array, ...], result: Array, block: int) -> Iterator[t
         if all(each.flags.f_contiguous for each in together):
             yield from _cut([each.T.reshape(-1) for each in together], block)
             return
+    readonly: list[list[Literal["readonly", "writeonly"]]] = [["readonly"] for _ in operands]
     walk = np.nditer(
         together,
         flags=["external_loop", "buffered"],
-        op_flags=[["readonly"]] * len(operands) + [["writeonly"]],
+        op_flags=[*readonly, ["writeonly"]],
         buffersize=block,
     )
     with walk:

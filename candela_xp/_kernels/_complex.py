@@ -14,7 +14,7 @@ from . import _complex_exponential as exponential
 from . import _complex_infinity as infinity
 from . import _complex_inverse as inverse
 from . import _complex_logarithm as logarithm
-from . import _complex_power, _complex_root
+from . import _complex_power, _complex_quotient, _complex_root
 from ._components import elementwise
 
 KERNELS = MappingProxyType(
@@ -38,7 +38,9 @@ KERNELS = MappingProxyType(
         "atan": elementwise(inverse.atan, infinity.exchanged(infinity.atanh)),
         "atanh": elementwise(inverse.atanh, infinity.atanh),
         "sqrt": elementwise(_complex_root.sqrt, infinity.sqrt),
-        "sign": elementwise(_complex_root.sign, infinity.sign),
-        "pow": elementwise(_complex_power.power, _complex_power.at_infinity),
+        "sign": elementwise(_complex_root.sign, infinity.sign, widen=False),
+        "pow": _complex_power.power,
+        "divide": _complex_quotient.divide,
+        "reciprocal": _complex_quotient.reciprocal,
     }
 )

@@ -157,5 +157,3 @@ def cos(x: Real, y: Real) -> Components:
     """cosh of the components exchanged, conjugated."""
     real, imag = cosh(y, x)
     return real, -imag
-
-

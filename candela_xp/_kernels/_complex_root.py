@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._real_parts import SMALLEST, larger_and_smaller, square_root
+from ._real_parts import larger_and_smaller, square_root
 from ._types import Components, Real
 
 
@@ -18,7 +18,7 @@ def sqrt(x: Real, y: Real) -> Components:
 def sign(x: Real, y: Real) -> Components:
     """z/|z| scaled by the larger component first, so that |z| can neither overflow nor underflow."""
     size, _ = larger_and_smaller(np.abs(x), np.abs(y))
-    scale = np.maximum(size, SMALLEST)
+    scale = np.maximum(size, np.finfo(size.dtype).smallest_subnormal)
     real, imag = x / scale, y / scale
     length = np.sqrt(real * real + imag * imag)
     zeros = np.flatnonzero(size == 0.0)

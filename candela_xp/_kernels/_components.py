@@ -16,7 +16,7 @@ from ._types import Array, Components, Core, Kernel, Lanes, Out, Real
 BLOCK = 8192
 
 
-def elementwise(core: Core, at_infinity: Core) -> Kernel:
+def elementwise(core: Core, at_infinity: Core, *, widen: bool = True) -> Kernel:
     """Make a kernel over complex arrays from two formulas over components.
 
     Parameters
@@ -25,6 +25,8 @@ def elementwise(core: Core, at_infinity: Core) -> Kernel:
         Right for finite components; its answers elsewhere are thrown away.
     at_infinity
         Right where a component is infinite or NaN; sees only those elements.
+    widen
+        Whether complex64 is computed in float64, and not in float32.
 
     Returns
     -------
@@ -33,10 +35,11 @@ def elementwise(core: Core, at_infinity: Core) -> Kernel:
 
     def kernel(*operands: Array, out: Out = None) -> Array:
         result = destination(operands, out, operands[0].dtype)
+        dtype = np.dtype(np.float64) if widen else result.real.dtype
         # A formula divides by zero and overflows in lanes which it then replaces: its flags say nothing of the result.
         with np.errstate(all="ignore"):
             for *sources, target in blocks(operands, result, BLOCK):
-                parts = [part for source in sources for part in _components(source, target.shape)]
+                parts = [part for source in sources for part in _components(source, target.shape, dtype)]
                 real, imag = core(*parts)
                 lanes = _nonfinite(parts)
                 if lanes is not None:
@@ -48,12 +51,12 @@ def elementwise(core: Core, at_infinity: Core) -> Kernel:
     return kernel
 
 
-def _components(piece: Array, shape: tuple[int, ...]) -> Components:
-    """Both parts as contiguous float64 copies, which a core may overwrite."""
+def _components(piece: Array, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Components:
+    """Both parts as contiguous copies of that dtype, which a core may overwrite."""
     if piece.shape != shape:
         piece = np.broadcast_to(piece, shape)
-    real: Real = piece.real.astype(np.float64, order="C").reshape(-1)
-    imag: Real = piece.imag.astype(np.float64, order="C").reshape(-1)
+    real: Real = piece.real.astype(dtype, order="C").reshape(-1)
+    imag: Real = piece.imag.astype(dtype, order="C").reshape(-1)
     return real, imag
 
 

@@ -24,15 +24,21 @@ def floor_divide(x1: Array, x2: Array, /, out: Out = None) -> Array:
     of the quotient takes 1 ns. It is right unless the quotient is an integer: that may have been rounded up to it
     (1.0 / 0.1 is 10.0, 1.0 // 0.1 is 9.0), which the sign of the exact x1 - q x2 tells.
     """
+    if not isinstance(out, np.ndarray) and x1.size <= BLOCK and x2.size <= BLOCK:
+        return _floor_of_quotient(x1, x2)
     result = destination((x1, x2), out, x1.dtype)
     for a, b, target in blocks((x1, x2), result, BLOCK):
-        quotient = np.divide(a, b, out=...)
-        floor = np.floor(quotient, out=...)
-        integral = np.equal(quotient, floor, out=...)
-        if integral.any():
-            _round_down(a, b, floor, integral)
-        target[...] = floor
+        target[...] = _floor_of_quotient(a, b)
     return deliver(result, out)
+
+
+def _floor_of_quotient(x1: Array, x2: Array) -> Array:
+    quotient = np.divide(x1, x2, out=...)
+    floor: Array = np.floor(quotient, out=...)
+    integral = np.equal(quotient, floor, out=...)
+    if integral.any():
+        _round_down(x1, x2, floor, integral)
+    return floor
 
 
 def _round_down(x1: Array, x2: Array, floor: Array, integral: Array) -> None:
@@ -41,6 +47,9 @@ def _round_down(x1: Array, x2: Array, floor: Array, integral: Array) -> None:
         x1 = np.broadcast_to(x1, floor.shape)
     if x2.shape != floor.shape:
         x2 = np.broadcast_to(x2, floor.shape)
+    if floor.ndim == 0:
+        # Arithmetic on 0-d arrays gives scalars; the views below write through to the 0-d floor.
+        x1, x2, floor, integral = x1.reshape(1), x2.reshape(1), floor.reshape(1), integral.reshape(1)
     # Integral throughout is the common case of whole-numbered data, and needs no gathering.
     everywhere = bool(integral.all())
     a, b, q = (x1, x2, floor) if everywhere else (x1[integral], x2[integral], floor[integral])
@@ -100,18 +109,31 @@ def power(x1: Array, x2: Array, /, out: Out = None) -> Array:
 
 def _root(x1: Array, half: Array, out: Out) -> Array:
     """x1 ** 0.5 by the square root: SIMD where NumPy's shortcut is not (0.9 against 1.8 ns)."""
+    if not isinstance(out, np.ndarray) and x1.ndim >= half.ndim and 0 < x1.size <= BLOCK:
+        return _root_of_block(x1, ...)
     result = destination((x1, half), out, x1.dtype)
     if result.shape != x1.shape:
         x1 = np.broadcast_to(x1, result.shape)
-    for a, target in blocks((x1,), result, BLOCK):
-        # The minimum is NaN beside a NaN and then hides a -inf: that takes the careful way too.
-        if a.size == 0 or a.min() > 0.0:
-            np.sqrt(a, out=target)
-        else:
-            infinite, zero = a == -np.inf, a == 0.0
-            np.sqrt(np.where(infinite, np.inf, a), out=target)
-            target[zero] = 0.0
+    if x1.size:
+        for a, target in blocks((x1,), result, BLOCK):
+            _root_of_block(a, target)
     return deliver(result, out)
+
+
+def _root_of_block(x: Array, out: Out) -> Array:
+    """The root, +inf at -inf and +0 at -0; finding the rare block that needs care takes its minimum (0.1 ns)."""
+    lowest = x.min()
+    result: Array
+    if lowest > 0.0:
+        result = np.sqrt(x, out=out)
+    elif np.isfinite(lowest):
+        result = np.sqrt(x, out=out)
+        result += 0.0
+    else:
+        # A NaN may hide a -inf from the minimum.
+        result = np.sqrt(np.where(x == -np.inf, np.inf, x), out=out)
+        result += 0.0
+    return result
 
 
 def _power_with_halves(x1: Array, x2: Array, out: Out) -> Array:

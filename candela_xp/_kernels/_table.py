@@ -8,12 +8,6 @@ import numpy as np
 
 from ._types import Array, Kernel, Out
 
-PREDICATES = frozenset(
-    "equal not_equal less less_equal greater greater_equal isfinite isinf isnan signbit "
-    "logical_and logical_or logical_xor logical_not".split()
-)
-"""Functions whose result is bool whatever the operands are."""
-
 
 def clip(x: Array, lower: Array | None, upper: Array | None, /, out: Out = None) -> Array:
     """x between the bounds; None leaves a side open; a NaN anywhere gives NaN."""
@@ -23,11 +17,12 @@ def clip(x: Array, lower: Array | None, upper: Array | None, /, out: Out = None)
     elif lower is None:
         result = np.minimum(x, upper, out=out)
     else:
-        result = np.clip(x, lower, upper, out=out)
+        # The stub of clip does not know ``out=...``; its ufunc does.
+        result = np.clip(x, lower, upper, out=out)  # type: ignore[arg-type]
     return result
 
 
-_COMPARISONS = {
+_COMPARISONS: dict[str, Kernel] = {
     "equal": np.equal,
     "not_equal": np.not_equal,
     "less": np.less,
@@ -35,21 +30,21 @@ _COMPARISONS = {
     "greater": np.greater,
     "greater_equal": np.greater_equal,
 }
-_TESTS = {"isfinite": np.isfinite, "isinf": np.isinf, "isnan": np.isnan}
-_LOGIC = {
+_TESTS: dict[str, Kernel] = {"isfinite": np.isfinite, "isinf": np.isinf, "isnan": np.isnan}
+_LOGIC: dict[str, Kernel] = {
     "logical_and": np.logical_and,
     "logical_not": np.logical_not,
     "logical_or": np.logical_or,
     "logical_xor": np.logical_xor,
 }
-_BITS = {
+_BITS: dict[str, Kernel] = {
     "bitwise_and": np.bitwise_and,
     "bitwise_invert": np.invert,
     "bitwise_or": np.bitwise_or,
     "bitwise_xor": np.bitwise_xor,
 }
-_SHIFTS = {"bitwise_left_shift": np.left_shift, "bitwise_right_shift": np.right_shift}
-_ARITHMETIC = {
+_SHIFTS: dict[str, Kernel] = {"bitwise_left_shift": np.left_shift, "bitwise_right_shift": np.right_shift}
+_ARITHMETIC: dict[str, Kernel] = {
     "abs": np.absolute,
     "add": np.add,
     "conj": np.conjugate,
@@ -61,7 +56,7 @@ _ARITHMETIC = {
     "square": np.square,
     "subtract": np.subtract,
 }
-_ORDERED = {
+_ORDERED: dict[str, Kernel] = {
     "clip": clip,
     "floor_divide": np.floor_divide,
     "maximum": np.maximum,
@@ -69,9 +64,9 @@ _ORDERED = {
     "remainder": np.remainder,
 }
 # rint of an integer is a float in NumPy; rounding an integer is leaving it alone.
-_WHOLE = dict.fromkeys(("ceil", "floor", "round", "trunc"), np.positive)
-_ROUNDING = {"ceil": np.ceil, "floor": np.floor, "round": np.rint, "trunc": np.trunc}
-_TRANSCENDENTAL = {
+_WHOLE: dict[str, Kernel] = {"ceil": np.positive, "floor": np.positive, "round": np.positive, "trunc": np.positive}
+_ROUNDING: dict[str, Kernel] = {"ceil": np.ceil, "floor": np.floor, "round": np.rint, "trunc": np.trunc}
+_TRANSCENDENTAL: dict[str, Kernel] = {
     "acos": np.arccos,
     "acosh": np.arccosh,
     "asin": np.arcsin,
@@ -94,7 +89,7 @@ _TRANSCENDENTAL = {
     "tan": np.tan,
     "tanh": np.tanh,
 }
-_REAL_ONLY = {
+_REAL_ONLY: dict[str, Kernel] = {
     "atan2": np.arctan2,
     "copysign": np.copysign,
     "hypot": np.hypot,
@@ -103,7 +98,7 @@ _REAL_ONLY = {
     "signbit": np.signbit,
 }
 # numpy.bool has no subtract, negative, positive, sign, square: their loops are missing or of another dtype.
-_BOOL_ARITHMETIC = {
+_BOOL_ARITHMETIC: dict[str, Kernel] = {
     "abs": np.absolute,
     "add": np.add,
     "maximum": np.maximum,
@@ -111,21 +106,19 @@ _BOOL_ARITHMETIC = {
     "multiply": np.multiply,
 }
 
-_INT: dict[str, Kernel] = {
-    **_COMPARISONS, **_TESTS, **_LOGIC, **_BITS, **_SHIFTS, **_ARITHMETIC, **_ORDERED, **_WHOLE,
-}  # fmt: skip
+PREDICATES = frozenset([*_COMPARISONS, *_TESTS, *_LOGIC, "signbit"])
+"""Functions whose result is bool whatever the operands are."""
+
+_NUMERIC: dict[str, Kernel] = {**_COMPARISONS, **_TESTS, **_LOGIC, **_ARITHMETIC}
+_INTEGER: dict[str, Kernel] = {**_NUMERIC, **_BITS, **_SHIFTS, **_ORDERED, **_WHOLE}
 
 UFUNCS: MappingProxyType[str, dict[str, Kernel]] = MappingProxyType(
     {
         "bool": {**_COMPARISONS, **_TESTS, **_LOGIC, **_BITS, **_BOOL_ARITHMETIC},
-        "int": _INT,
-        "uint": _INT,
-        "float": {
-            **_COMPARISONS, **_TESTS, **_LOGIC, **_ARITHMETIC, **_ORDERED, **_ROUNDING, **_TRANSCENDENTAL, **_REAL_ONLY,
-        },  # fmt: skip
-        "complex": {
-            **_COMPARISONS, **_TESTS, **_LOGIC, **_ARITHMETIC, **_TRANSCENDENTAL, "round": np.rint,
-        },  # fmt: skip
+        "int": _INTEGER,
+        "uint": _INTEGER,
+        "float": {**_NUMERIC, **_ORDERED, **_ROUNDING, **_TRANSCENDENTAL, **_REAL_ONLY},
+        "complex": {**_NUMERIC, **_TRANSCENDENTAL, "round": np.rint},
     }
 )
 """NumPy's kernel by kind and array-API name."""

@@ -1,0 +1,164 @@
+"""Inspection functions (array API 2025.12, "Inspection")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from candela_xp import _device, _dtypes
+from candela_xp._device import Device
+from candela_xp._dtypes import DType
+from candela_xp._revisions import LATEST, public
+
+
+class Info:
+    """What the namespace offers; made by ``__array_namespace_info__()``."""
+
+    __module__ = "candela_xp"
+    __slots__ = ("_revision",)
+
+    def __init__(self, revision: str) -> None:
+        self._revision = revision
+
+    def capabilities(self) -> dict[str, Any]:
+        """Whether masks and data-dependent shapes work, and how many axes an array can have.
+
+        Returns
+        -------
+        dict
+            ``boolean indexing``, ``data-dependent shapes`` and ``max dimensions``.
+
+        Notes
+        -----
+        Source: array API 2025.12, ``capabilities``; in the standard since 2023.12.
+        """
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+
+    def default_device(self) -> Device:
+        """The device on which arrays are made.
+
+        Returns
+        -------
+        Device
+            The CPU.
+
+        Notes
+        -----
+        Source: array API 2025.12, ``default_device``; in the standard since 2023.12.
+        """
+        return _device.CPU
+
+    def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
+        """The dtypes of new arrays.
+
+        Parameters
+        ----------
+        device : Device, optional
+            Every device has the same.
+
+        Returns
+        -------
+        dict
+            Dtypes for ``real floating``, ``complex floating``, ``integral`` and ``indexing``.
+
+        Raises
+        ------
+        ValueError
+            The device is unknown.
+
+        Notes
+        -----
+        Source: array API 2025.12, ``default_dtypes``; in the standard since 2023.12.
+        """
+        _device.chosen("default_dtypes", device)
+        return {
+            "real floating": _dtypes.DEFAULT_FLOAT,
+            "complex floating": _dtypes.DEFAULT_COMPLEX,
+            "integral": _dtypes.DEFAULT_INT,
+            "indexing": _dtypes.DEFAULT_INDEX,
+        }
+
+    def dtypes(
+        self, *, device: Device | None = None, kind: str | tuple[str, ...] | None = None
+    ) -> dict[str, DType]:
+        """The dtypes of the standard, by name.
+
+        Parameters
+        ----------
+        device : Device, optional
+            Every device has the same.
+        kind : str or tuple of str, optional
+            Only those of a kind, as for `isdtype`; of a tuple those of any member.
+
+        Returns
+        -------
+        dict
+            Dtypes by name.
+
+        Raises
+        ------
+        ValueError
+            The device or a kind is unknown.
+
+        Notes
+        -----
+        Source: array API 2025.12, ``dtypes``; in the standard since 2023.12.
+        """
+        _device.chosen("dtypes", device)
+        kinds = ("bool", "numeric") if kind is None else (kind,) if isinstance(kind, str) else kind
+        for one in kinds:
+            if one not in _dtypes.KIND_QUERIES:
+                raise ValueError(f"dtypes: kind {one!r} is unknown; there are {', '.join(_dtypes.KIND_QUERIES)}")
+        found = {d.name: d for d in _dtypes.STANDARD if any(_dtypes.is_kind(d, one) for one in kinds)}
+        if self._revision == "2021.12":  # complex numbers came with 2022.12
+            found = {name: dtype for name, dtype in found.items() if dtype.kind != "complex"}
+        return found
+
+    def devices(self) -> tuple[Device, ...]:
+        """The devices that the settings provide, the default one first.
+
+        Returns
+        -------
+        tuple of Device
+            Devices.
+
+        Notes
+        -----
+        Source: array API 2025.12, ``devices``; in the standard since 2023.12 (a list before 2025.12).
+        """
+        return _device.devices()
+
+
+class _OlderInfo(Info):
+    """The same, with the list of devices that revisions before 2025.12 have."""
+
+    __slots__ = ()
+
+    def devices(self) -> list[Device]:  # type: ignore[override]  # the standard changed the type
+        """The devices that the settings provide, the default one first, as a list."""
+        return list(_device.devices())
+
+
+@public()
+def __array_namespace_info__() -> Info:
+    """An object that tells what the namespace offers.
+
+    Returns
+    -------
+    Info
+        Has `capabilities`, `default_device`, `default_dtypes`, `devices` and `dtypes`.
+
+    Notes
+    -----
+    Source: array API 2025.12, ``__array_namespace_info__``; in the standard since 2023.12, here in every revision.
+    """
+    return Info(LATEST)
+
+
+def older_info(revision: str) -> Any:
+    """The ``__array_namespace_info__`` of a revision before 2025.12."""
+
+    def __array_namespace_info__() -> Info:
+        return _OlderInfo(revision)
+
+    __array_namespace_info__.__doc__ = globals()["__array_namespace_info__"].__doc__
+    return __array_namespace_info__

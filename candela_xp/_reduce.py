@@ -1,0 +1,120 @@
+"""Reductions and scans over NumPy arrays: which order to add in, what comes out of nothing.
+
+NumPy adds pairwise only along the axis of its innermost loop; along the others it adds row after row, and a
+float32 sum of 200,000 rows drifts by 0.2 %. `add` cuts those axes into blocks, so that no running sum has
+more than `BLOCK` terms, whatever the layout. Cost on one core, 1000×1000, axis 0, against np.add.reduce:
+float32 0.66 (blocks stay in cache), float64 1.05-1.1; blocks of 32 cost 1.2.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+NumPyArray = np.ndarray[Any, Any]
+Axes = tuple[int, ...]
+
+BLOCK = 128
+
+
+def _kept(x: NumPyArray, axes: Axes) -> tuple[int, ...]:
+    return tuple([1 if axis in axes else extent for axis, extent in enumerate(x.shape)])
+
+
+def _running_axes(x: NumPyArray, axes: Axes) -> Axes:
+    """The reduced axes along which NumPy would add row after row: those outside its innermost loop."""
+    order = sorted((a for a in range(x.ndim) if x.shape[a] > 1), key=lambda a: abs(x.strides[a]))
+    reach = None
+    inner = set()
+    for axis in order:
+        # The innermost loop is one axis, or several that chain into one.
+        if axis not in axes or (reach is not None and abs(x.strides[axis]) != reach):
+            break
+        inner.add(axis)
+        reach = abs(x.strides[axis]) * x.shape[axis]
+    return tuple([axis for axis in axes if axis not in inner and x.shape[axis] > 1])
+
+
+def _add(x: NumPyArray, axes: Axes) -> NumPyArray:
+    """Sum with the reduced axes kept at length 1."""
+    running = _running_axes(x, axes)
+    terms = prod([x.shape[axis] for axis in running])
+    if terms <= BLOCK:
+        return np.add.reduce(x, axis=axes, keepdims=True)
+    longest = max(running, key=lambda axis: x.shape[axis])
+    extent = x.shape[longest]
+    if extent <= BLOCK:
+        # Several short axes whose product is long: one at a time.
+        return _add(_add(x, (longest,)), tuple([axis for axis in axes if axis != longest]))
+    blocks, rest = divmod(extent, BLOCK)
+    before = (slice(None),) * longest
+    head = x[(*before, slice(0, blocks * BLOCK))]
+    # Splitting an axis is always a view.
+    split = head.reshape((*x.shape[:longest], blocks, BLOCK, *x.shape[longest + 1 :]))
+    shifted = tuple([axis + 1 if axis >= longest else axis for axis in axes])
+    partial = _add(split, shifted)
+    shape = tuple([1 if axis in axes and axis != longest else n for axis, n in enumerate(x.shape)])
+    partial = partial.reshape((*shape[:longest], blocks, *shape[longest + 1 :]))
+    total = _add(partial, (longest,))
+    return total + _add(x[(*before, slice(blocks * BLOCK, None))], axes) if rest else total
+
+
+def add(x: NumPyArray, axes: Axes, dtype: np.dtype[Any], *, keepdims: bool) -> NumPyArray:
+    """Sum over axes in ``dtype``; pairwise for floating-point numbers."""
+    if dtype.kind not in "fc" or x.size <= BLOCK or not axes:
+        return np.asarray(np.add.reduce(x, axis=axes, dtype=dtype, keepdims=keepdims))
+    if x.dtype != dtype:
+        x = x.astype(dtype)
+    total = _add(x, axes)
+    return total if keepdims else total.reshape([n for axis, n in enumerate(x.shape) if axis not in axes])
+
+
+def multiply(x: NumPyArray, axes: Axes, dtype: np.dtype[Any], *, keepdims: bool) -> NumPyArray:
+    """Product over axes in ``dtype``."""
+    return np.asarray(np.multiply.reduce(x, axis=axes, dtype=dtype, keepdims=keepdims))
+
+
+def _count(x: NumPyArray, axes: Axes) -> int:
+    return prod([x.shape[axis] for axis in axes])
+
+
+def _over(total: NumPyArray, divisor: float) -> NumPyArray:
+    """``total / divisor`` in place, NaN where the divisor is not positive; components of complex apart."""
+    for part in (total.real, total.imag) if total.dtype.kind == "c" else (total,):
+        if divisor > 0:
+            np.divide(part, divisor, out=part)
+        else:
+            part[...] = np.nan
+    return total
+
+
+def mean(x: NumPyArray, axes: Axes, dtype: np.dtype[Any], *, keepdims: bool) -> NumPyArray:
+    """Arithmetic mean over axes, computed in ``dtype`` (floating-point); NaN for no elements."""
+    return _over(add(x, axes, dtype, keepdims=keepdims), _count(x, axes))
+
+
+def var(x: NumPyArray, axes: Axes, dtype: np.dtype[Any], correction: float, *, keepdims: bool) -> NumPyArray:
+    """Variance over axes in two passes; NaN where the count minus the correction is not positive."""
+    x = x if x.dtype == dtype else x.astype(dtype)
+    deviation = x - mean(x, axes, dtype, keepdims=True)
+    if dtype.kind == "c":
+        deviation = deviation.real**2 + deviation.imag**2
+    else:
+        np.multiply(deviation, deviation, out=deviation)
+    return _over(add(deviation, axes, deviation.dtype, keepdims=keepdims), _count(x, axes) - correction)
+
+
+def scan(
+    kernel: np.ufunc, x: NumPyArray, axis: int, dtype: np.dtype[Any], *, include_initial: bool
+) -> NumPyArray:
+    """Running sums or products along an axis, behind the identity if asked for."""
+    if not include_initial:
+        return kernel.accumulate(x, axis=axis, dtype=dtype)  # type: ignore[no-any-return]
+    shape = (*x.shape[:axis], x.shape[axis] + 1, *x.shape[axis + 1 :])
+    out = np.empty(shape, dtype)
+    before = (slice(None),) * axis
+    out[(*before, 0)] = kernel.identity
+    kernel.accumulate(x, axis=axis, dtype=dtype, out=out[(*before, slice(1, None))])
+    return out

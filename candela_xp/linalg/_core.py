@@ -1,0 +1,409 @@
+"""What every linear-algebra function does with its arguments, from one line that says what its core is.
+
+``@core("(m,n),(n,k)->(m,k)")`` above a def on NumPy arrays makes a function on NDArrays: operands are checked and
+brought to one dtype, the extents of their core axes are compared, narrow floats are computed in float32 and rounded
+once, the results get their dtype and device, and what LAPACK reports of a matrix says which one it was.
+
+A letter is an extent: one that comes twice must agree. A number is the extent itself. A letter with ``?`` is an axis
+that is missing when the operand is one-dimensional (a vector in the place of a matrix). Axes before the core are
+the stack; the stacks of two operands broadcast.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from functools import update_wrapper
+from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, Protocol, TypeVar, overload
+
+import numpy as np
+
+from candela_xp import _dtypes, _modes
+from candela_xp._array import NDArray, checked_array
+from candela_xp._device import Device
+from candela_xp._dtypes import DType
+from candela_xp._layout import broadcast_shapes
+from candela_xp._public import KINDS, checked_integer, common_device, common_dtype
+
+Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
+P = ParamSpec("P")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+# -- the shape of the core ---------------------------------------------------------------------------
+
+
+class Axis(NamedTuple):
+    """One core axis of an operand: its letter (or number), and whether vectors lack it."""
+
+    letter: str
+    optional: bool
+
+
+Core = tuple[Axis, ...]
+
+
+def parse(signature: str) -> tuple[Core, ...]:
+    """The core axes of each operand of a signature such as ``(m?,k),(k,n?)->(m?,n?)``."""
+    operands = signature.partition("->")[0].strip("()").split("),(")
+    return tuple(
+        tuple(Axis(letter.rstrip("?"), letter.endswith("?")) for letter in operand.split(",") if letter)
+        for operand in operands
+    )
+
+
+_PLACES = {1: "last axis", 2: "second last axis"}
+
+
+def _place(position: int, count: int, axis: int | None) -> str:
+    """A core axis in words; ``axis`` is the one that a keyword named."""
+    return f"axis {axis}" if axis is not None else _PLACES[count - position]
+
+
+def core_shapes(
+    function: str, names: Sequence[str], cores: Sequence[Core], shapes: Sequence[Shape], axis: int | None = None
+) -> tuple[Shape, ...]:
+    """The stack shape of each operand, its core axes having been checked.
+
+    Parameters
+    ----------
+    function, names
+        What the message calls the function and its operands.
+    cores
+        The core axes of each operand.
+    shapes
+        The shape of each operand, core axes last.
+    axis
+        The axis (counted from the end) that a keyword named as the one core axis.
+
+    Raises
+    ------
+    ValueError
+        An operand has too few axes, core extents disagree, or the stacks don't broadcast.
+    """
+    seen: dict[str, tuple[int, str, int]] = {}
+    stacks = []
+    for which, (name, core, shape) in enumerate(zip(names, cores, shapes)):
+        least = sum(1 for part in core if not part.optional)
+        if len(shape) < least:
+            some = "axis is" if least == 1 else "axes are"
+            way_out = "; use expand_dims" if not shape or least == 2 else ""
+            raise ValueError(f"{function}: {name} has shape {shape}: at least {least} {some} needed{way_out}")
+        present = core if len(shape) >= len(core) else tuple([part for part in core if not part.optional])
+        count = len(present)
+        stacks.append(shape[: len(shape) - count])
+        for position, (part, extent) in enumerate(zip(present, shape[len(shape) - count :])):
+            letter = part.letter
+            if letter.isdigit():
+                if extent != int(letter):
+                    where = _place(position, count, axis)
+                    raise ValueError(f"{function}: {name} has shape {_shape(shape, axis)}: {where} must have length {letter}")
+            elif letter not in seen:
+                seen[letter] = extent, _place(position, count, axis), which
+            elif seen[letter][0] != extent:
+                before, where, other = seen[letter]
+                if other == which:
+                    raise ValueError(
+                        f"{function}: {name} has shape {shape}: the last two axes must be equal (square matrices)"
+                    )
+                raise ValueError(
+                    f"{function}: {names[other]} has shape {_shape(shapes[other], axis)}, {name} {_shape(shape, axis)}: "
+                    f"the {where} of {names[other]} ({before}) must equal the {_place(position, count, axis)} of {name} "
+                    f"({extent})"
+                )
+    if len(stacks) == 2 and stacks[0] and stacks[1] and broadcast_shapes(stacks) is None:
+        raise ValueError(
+            f"{function}: {names[0]} has shape {_shape(shapes[0], axis)}, {names[1]} {_shape(shapes[1], axis)}: "
+            f"the stacks {stacks[0]} and {stacks[1]} don't broadcast"
+        )
+    return tuple(stacks)
+
+
+def _shape(shape: Shape, axis: int | None) -> Shape:
+    """A shape as the caller knows it: the last axis back at the place that ``axis`` names."""
+    if axis is None:
+        return shape
+    place = len(shape) + axis
+    return (*shape[:place], shape[-1], *shape[place:-1])
+
+
+def contracted_axis(function: str, axis: Any, ndims: Sequence[int]) -> int:
+    """An ``axis`` keyword that two operands share, as a negative number.
+
+    Raises
+    ------
+    TypeError
+        It is no integer; in strict mode also one that counts from the front.
+    ValueError
+        An operand has no axes.
+    IndexError
+        An operand has no such axis.
+
+    Notes
+    -----
+    The standard wants it negative since 2023.12. Before, it could also count from the front of the broadcast shape;
+    default mode takes that too.
+    """
+    number = checked_integer(function, "axis", axis)
+    least, most = min(ndims), max(ndims)
+    if least == 0:
+        raise ValueError(f"{function}: both operands need at least 1 axis, one of them is 0-d; use expand_dims")
+    if number >= 0:
+        if _modes.is_strict():
+            raise TypeError(f"{function}: axis {number} counts from the front; use a negative axis, {-least}..-1")
+        number -= most
+    if not -least <= number < 0:
+        raise IndexError(f"{function}: axis {axis} is out of range; operands of {ndims[0]} and {ndims[-1]} axes "
+                         f"share the axes {-least}..-1")  # fmt: skip
+    return number
+
+
+# -- dtypes ------------------------------------------------------------------------------------------
+
+
+def core_dtype(function: str, kinds: str, dtypes: Sequence[DType], *, booleans: bool = True) -> DType:
+    """The dtype in which operands combine, made one that the function is defined for.
+
+    Raises
+    ------
+    TypeError
+        The dtypes don't combine, or the function isn't defined for them (in strict mode: by the standard).
+    """
+    common = dtypes[0] if len(dtypes) == 1 else common_dtype(function, dtypes)
+    kind, defined = common.kind, KINDS[kinds]
+    if kind in defined:
+        return common
+    if kind in ("bool", "int", "uint") and "int" not in defined and "float" in defined:
+        _modes.allow("integers in floating-point functions", f"{function}: not defined for {common} arrays")
+        return _dtypes.DEFAULT_FLOAT
+    if kind == "bool" and booleans:
+        _modes.allow("booleans in numeric functions", f"{function}: not defined for bool arrays")
+        return common
+    raise TypeError(f"{function}: not defined for {common} arrays, only for {kinds} dtypes; use astype")
+
+
+def result_dtype(common: DType, which: str) -> DType:
+    """The dtype of a result: ``same``, ``real`` (the components'), ``complex`` of that precision, or ``integer``."""
+    if which == "same":
+        return common
+    if which == "real":
+        return _dtypes.REAL_OF.get(common, common)
+    if which == "complex":
+        return _dtypes.COMPLEX_OF.get(common, _dtypes.complex64)
+    return _dtypes.DEFAULT_INT
+
+
+def working(x: NDArray, compute: DType) -> Array:
+    """The NumPy view of an operand in the dtype of the computation."""
+    return x._numpy() if x._dtype is compute else x._numpy().astype(compute.dtype)
+
+
+def finished(value: Any, dtype: DType, device: Device) -> NDArray:
+    """A computed value as an array of its final dtype: here narrow floats are rounded, once."""
+    view = np.asarray(value)
+    return NDArray(view if view.dtype == dtype.dtype else view.astype(dtype.dtype), dtype, device)
+
+
+# -- what LAPACK reports -----------------------------------------------------------------------------
+
+# NumPy's words -> ours, with the way out
+_REASONS = {
+    "Singular matrix": "is singular; use pinv",
+    "Matrix is not positive definite": "is not positive definite; eigvalsh shows its eigenvalues",
+    "Eigenvalues did not converge": "has eigenvalues that did not converge",
+    "SVD did not converge": "has singular values that did not converge",
+    "Array must not contain infs or NaNs": "holds NaN or infinity; see isfinite",
+}
+
+
+def refuse_nonfinite(a: Array) -> None:
+    """Keep NaN and infinity from LAPACK's iterations, which may never end on them (OpenBLAS, a 3×3 svd with one inf).
+
+    Raises
+    ------
+    LinAlgError
+        There is one; `core` finds out where.
+    """
+    if not np.isfinite(a).all():
+        raise np.linalg.LinAlgError("Array must not contain infs or NaNs")
+
+
+def _located(
+    function: str, name: str, shape: Shape, error: np.linalg.LinAlgError, retries: Iterator[tuple[Shape, Callable[[], Any]]]
+) -> np.linalg.LinAlgError:
+    """The error that names function, shape and, in a stack, the first matrix that fails on its own."""
+    reason = _REASONS.get(str(error), f"fails in LAPACK ({error})")
+    where = "the matrix"
+    for index, retry in retries:
+        try:
+            retry()
+        except np.linalg.LinAlgError as found:
+            reason = _REASONS.get(str(found), reason)
+            where = f"the matrix at batch index {index}" if index else where
+            break
+    return np.linalg.LinAlgError(f"{function}: {name} has shape {shape}: {where} {reason}")
+
+
+# -- the decorator -----------------------------------------------------------------------------------
+
+Hook = Callable[[str, DType, Sequence[NDArray], Sequence[Shape], dict[str, Any]], None]
+Returns = Literal["same", "real", "complex", "integer"]
+
+
+class _ToArray(Protocol):
+    """Turns a def on NumPy arrays into a function on NDArrays that returns one."""
+
+    @overload
+    def __call__(
+        self, body: Callable[Concatenate[Array, Array, P], Any], /
+    ) -> Callable[Concatenate[NDArray, NDArray, P], NDArray]: ...
+
+    @overload
+    def __call__(self, body: Callable[Concatenate[Array, P], Any], /) -> Callable[Concatenate[NDArray, P], NDArray]: ...
+
+
+class _ToTuple(Protocol[R_co]):
+    """Turns a def on NumPy arrays into a function on NDArrays that returns a named tuple of them."""
+
+    def __call__(self, body: Callable[Concatenate[Array, P], Any], /) -> Callable[Concatenate[NDArray, P], R_co]: ...
+
+
+@overload
+def core(
+    signature: str,
+    *,
+    kinds: str = ...,
+    returns: Returns = ...,
+    widen: bool = ...,
+    booleans: bool = ...,
+    along_axis: bool = ...,
+    keywords: Hook | None = ...,
+) -> _ToArray: ...
+
+
+@overload
+def core(
+    signature: str, *, kinds: str = ..., returns: tuple[Returns, ...], result: Callable[..., R]
+) -> _ToTuple[R]: ...
+
+
+def core(
+    signature: str,
+    *,
+    kinds: str = "floating-point",
+    returns: Returns | tuple[Returns, ...] = "same",
+    result: Callable[..., Any] | None = None,
+    widen: bool = True,
+    booleans: bool = True,
+    along_axis: bool = False,
+    keywords: Hook | None = None,
+) -> Any:
+    """Make a linear-algebra function of a def on NumPy arrays.
+
+    Parameters
+    ----------
+    signature
+        Core axes of the operands and results, see the module.
+    kinds
+        For which dtypes the standard defines it: a key of `_public.KINDS`.
+    returns
+        Dtype of each result, see `result_dtype`.
+    result
+        The named tuple that holds several results; None where there is one.
+    widen
+        Whether narrow floats reach the def as float32; False where its kernels take them.
+    booleans
+        Whether a numeric function makes sense for booleans in default mode.
+    along_axis
+        Whether a keyword ``axis`` names the core axis; the def finds it last, and it goes back there.
+    keywords
+        Called with function name, dtype, operands, stack shapes and keywords; may change the keywords.
+    """
+    cores = parse(signature)
+
+    def make(body: Callable[..., Any]) -> Callable[..., Any]:
+        name = body.__name__
+        names = body.__code__.co_varnames[: len(cores)]
+
+        def run(operands: tuple[Any, ...], rest: tuple[Any, ...], options: dict[str, Any]) -> Any:
+            arrays = [checked_array(name, place, x) for place, x in zip(names, operands)]
+            device = common_device(name, arrays)
+            common = core_dtype(name, kinds, [x._dtype for x in arrays], booleans=booleans)
+            compute = _dtypes.float32 if widen and common.kernels == "narrow" else common
+            views = [working(x, compute) for x in arrays]
+            axis = None
+            if along_axis:
+                axis = contracted_axis(name, options.pop("axis", -1), [view.ndim for view in views])
+                views = [np.moveaxis(view, axis, -1) for view in views]
+            shapes = [view.shape for view in views]
+            stacks = core_shapes(name, names, cores, shapes, axis)
+            if keywords is not None:
+                keywords(name, common, arrays, stacks, options)
+            try:
+                value = body(*views, *rest, **options)
+            except np.linalg.LinAlgError as error:
+                retries = _one_by_one(body, views, stacks, rest, options)
+                raise _located(name, names[0], shapes[0], error, retries) from None
+            if result is not None:
+                return result(*[finished(v, result_dtype(common, w), device) for v, w in zip(value, returns)])
+            if axis is not None and not signature.endswith("()"):
+                value = np.moveaxis(value, -1, axis)
+            return finished(value, result_dtype(common, str(returns)), device)
+
+        if len(cores) == 1:
+
+            def function(x: Any, /, *rest: Any, **options: Any) -> Any:
+                return run((x,), rest, options)
+        else:
+
+            def function(x1: Any, x2: Any, /, *rest: Any, **options: Any) -> Any:  # type: ignore[misc]  # by arity
+                return run((x1, x2), rest, options)
+
+        return _presented(function, body, "NDArray" if result is None else result.__name__)
+
+    return make
+
+
+def _one_by_one(
+    body: Callable[..., Any], views: Sequence[Array], stacks: Sequence[Shape], rest: Any, options: dict[str, Any]
+) -> Iterator[tuple[Shape, Callable[[], Any]]]:
+    """Each matrix of a stack: its index, and the call for it alone."""
+    shape = broadcast_shapes(stacks) or ()
+    whole = [np.broadcast_to(view, shape + view.shape[len(own) :]) for view, own in zip(views, stacks)]
+    for index in np.ndindex(shape):
+        yield index, lambda index=index: body(*[view[index] for view in whole], *rest, **options)
+
+
+def _presented(function: Callable[..., Any], body: Callable[..., Any], returned: str) -> Callable[..., Any]:
+    """Give a function the name, documentation and signature of its def, with NDArray in the place of NumPy's array."""
+    update_wrapper(function, body)
+    del function.__wrapped__  # type: ignore[attr-defined]  # inspect would follow it to the def on NumPy arrays
+    given = inspect.signature(body)
+    parameters = [
+        p.replace(annotation="NDArray") if p.annotation == "Array" else p for p in given.parameters.values()
+    ]
+    function.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": returned}
+    function.__signature__ = given.replace(  # type: ignore[attr-defined]  # functions take attributes
+        parameters=parameters, return_annotation=returned
+    )
+    return function
+
+
+# -- views -------------------------------------------------------------------------------------------
+
+
+def checked_matrices(function: str, x: Any) -> NDArray:
+    """An array with at least two axes, of any dtype.
+
+    Raises
+    ------
+    TypeError
+        It is no NDArray.
+    ValueError
+        It has fewer axes.
+    """
+    array = checked_array(function, "x", x)
+    if array.ndim < 2:
+        raise ValueError(f"{function}: x has shape {array.shape}: at least 2 axes are needed; use expand_dims")
+    return array

@@ -98,9 +98,9 @@ def mean(x: NumPyArray, axes: Axes, dtype: np.dtype[Any], *, keepdims: bool) -> 
 def var(x: NumPyArray, axes: Axes, dtype: np.dtype[Any], correction: float, *, keepdims: bool) -> NumPyArray:
     """Variance over axes in two passes; NaN where the count minus the correction is not positive."""
     x = x if x.dtype == dtype else x.astype(dtype)
-    deviation = x - mean(x, axes, dtype, keepdims=True)
+    deviation = np.subtract(x, mean(x, axes, dtype, keepdims=True), out=...)
     if dtype.kind == "c":
-        deviation = deviation.real**2 + deviation.imag**2
+        deviation = np.add(deviation.real**2, deviation.imag**2, out=...)
     else:
         np.multiply(deviation, deviation, out=deviation)
     return _over(add(deviation, axes, deviation.dtype, keepdims=keepdims), _count(x, axes) - correction)

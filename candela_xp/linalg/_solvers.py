@@ -1,0 +1,276 @@
+"""Determinants, inverses, linear systems and rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+
+from candela_xp import _device
+from candela_xp._array import NDArray, as_python_scalar
+from candela_xp._dtypes import REAL_OF, DType
+from candela_xp._layout import broadcast_shapes
+from candela_xp._revisions import public
+from candela_xp.linalg._core import Array, Shape, core, refuse_nonfinite
+
+
+class SlogdetResult(NamedTuple):
+    """Sign of a determinant and natural logarithm of its absolute value."""
+
+    sign: NDArray
+    logabsdet: NDArray
+
+
+@public(namespace="linalg")
+@core("(n,n)->()")
+def det(x: Array, /) -> Array:
+    """Determinant of each square matrix in a stack.
+
+    Parameters
+    ----------
+    x : NDArray
+        Matrices, shape (..., M, M), of floating-point dtype.
+
+    Returns
+    -------
+    NDArray
+        Determinants, shape (...), of the dtype of ``x``; 1 for matrices without elements.
+
+    Raises
+    ------
+    TypeError
+        ``x`` is no NDArray or of another kind (in default mode integers are computed in the default floating-point
+        dtype).
+    ValueError
+        The matrices aren't square.
+
+    Notes
+    -----
+    Source: array API 2025.12, ``det``; in the standard since 2021.12, complex since 2022.12.
+    """
+    # A NaN that was there before is no invalid operation; NumPy's elimination says it is.
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.linalg.det(x))
+
+
+@public(namespace="linalg")
+@core("(n,n)->(),()", returns=("same", "real"), result=SlogdetResult)
+def slogdet(x: Array, /) -> tuple[Array, Array]:
+    """Sign of the determinant of each square matrix in a stack, and the logarithm of its absolute value.
+
+    Parameters
+    ----------
+    x : NDArray
+        Matrices, shape (..., M, M), of floating-point dtype.
+
+    Returns
+    -------
+    SlogdetResult
+        ``sign``, of the dtype of ``x`` (for complex matrices a number of absolute value 1), and ``logabsdet``, of
+        the real dtype of that precision; both of shape (...). 0 and -infinity for singular matrices.
+
+    Raises
+    ------
+    TypeError
+        ``x`` is no NDArray or of another kind (in default mode integers are computed in the default floating-point
+        dtype).
+    ValueError
+        The matrices aren't square.
+
+    Notes
+    -----
+    The standard's text has ``-infinity + 0j`` for complex matrices in one place; the dtype it asks for is real.
+
+    Source: array API 2025.12, ``slogdet``; in the standard since 2021.12, complex since 2022.12.
+    """
+    with np.errstate(invalid="ignore"):
+        sign, logabsdet = np.linalg.slogdet(x)
+    return np.asarray(sign), np.asarray(logabsdet)
+
+
+@public(namespace="linalg")
+@core("(n,n)->(n,n)")
+def inv(x: Array, /) -> Array:
+    """Inverse of each square matrix in a stack.
+
+    Parameters
+    ----------
+    x : NDArray
+        Matrices, shape (..., M, M), of floating-point dtype.
+
+    Returns
+    -------
+    NDArray
+        Inverses, of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    TypeError
+        ``x`` is no NDArray or of another kind (in default mode integers are computed in the default floating-point
+        dtype).
+    ValueError
+        The matrices aren't square, or (a `numpy.linalg.LinAlgError`) one of them is singular.
+
+    Notes
+    -----
+    Source: array API 2025.12, ``inv``; in the standard since 2021.12, complex since 2022.12.
+    """
+    return np.linalg.inv(x)
+
+
+@public(namespace="linalg")
+@core("(n,n),(n,k?)->(n,k?)")
+def solve(x1: Array, x2: Array, /) -> Array:
+    """Solution of each system of linear equations in a stack.
+
+    Parameters
+    ----------
+    x1 : NDArray
+        Coefficients, shape (..., M, M), of floating-point dtype.
+    x2 : NDArray
+        Right-hand sides: the columns of matrices, shape (..., M, K), or one vector, shape (M,); the stacks broadcast.
+
+    Returns
+    -------
+    NDArray
+        Solutions, shape (..., M, K), or (..., M) for a vector, of the dtype in which the operands combine.
+
+    Raises
+    ------
+    TypeError
+        An operand is no NDArray or of another kind (in default mode integers are computed in the default
+        floating-point dtype), or the dtypes don't combine.
+    ValueError
+        The matrices of x1 aren't square, x2 has another number of rows, the stacks don't broadcast, the operands are
+        on different devices, or (a `numpy.linalg.LinAlgError`) a matrix is singular.
+
+    Notes
+    -----
+    Only a one-dimensional x2 is a vector; one of shape (2, 3) is a 2×3 matrix, never two vectors.
+
+    Source: array API 2025.12, ``solve``; in the standard since 2021.12, complex since 2022.12.
+    """
+    return np.linalg.solve(x1, x2)
+
+
+def _tolerance(
+    function: str, dtype: DType, operands: Sequence[NDArray], stacks: Sequence[Shape], keywords: dict[str, Any]
+) -> None:
+    """Make of ``rtol`` a factor that broadcasts against singular values, shape (..., 1).
+
+    Raises
+    ------
+    TypeError
+        It is no real number and no array of real floating-point dtype.
+    ValueError
+        An array that doesn't stretch to the stack, or is on another device.
+    """
+    (x,), (stack,) = operands, stacks
+    rtol = keywords.get("rtol")
+    real = REAL_OF.get(dtype, dtype)
+    wide = np.float32 if real.kernels == "narrow" else real.dtype.type
+    if rtol is None:
+        # The precision is that of x, also where narrow floats are computed in float32.
+        keywords["rtol"] = wide(max(x.shape[-2:]) * float(ml_dtypes.finfo(real.dtype).eps))
+        return
+    if isinstance(rtol, np.generic):
+        rtol = as_python_scalar(function, rtol)
+    if isinstance(rtol, NDArray):
+        _device.shared(function, x._device, rtol._device)
+        if rtol._dtype.kind != "float":
+            raise TypeError(f"{function}: rtol is an array of {rtol._dtype}, not of a real floating-point dtype; use astype")
+        if broadcast_shapes((stack, rtol.shape)) != stack:
+            raise ValueError(f"{function}: rtol has shape {rtol.shape}, which doesn't stretch to the stack {stack} of x")
+        view = rtol._numpy()
+        keywords["rtol"] = (view.astype(np.float32) if rtol._dtype.kernels == "narrow" else view)[..., np.newaxis]
+        return
+    if isinstance(rtol, bool) or not isinstance(rtol, int | float):
+        raise TypeError(f"{function}: rtol must be a real number or an array, got {rtol!r}")
+    keywords["rtol"] = wide(rtol)
+
+
+def _kept(values: Array, rtol: Any) -> Array:
+    """Which singular values (descending) lie above ``rtol`` times the largest."""
+    return np.asarray(values > rtol * values[..., :1])
+
+
+@public(namespace="linalg")
+@core("(m,n)->(n,m)", keywords=_tolerance)
+def pinv(x: Array, /, *, rtol: float | NDArray | None = None) -> Array:
+    """Moore-Penrose pseudo-inverse of each matrix in a stack.
+
+    Parameters
+    ----------
+    x : NDArray
+        Matrices, shape (..., M, N), of floating-point dtype.
+    rtol : float or NDArray, optional
+        Singular values up to ``rtol`` times the largest count as 0; an array of real floating-point dtype holds one
+        factor a matrix, or stretches to the stack. None: ``max(M, N)`` times the machine epsilon of ``x``.
+
+    Returns
+    -------
+    NDArray
+        Pseudo-inverses, shape (..., N, M), of the dtype of ``x``.
+
+    Raises
+    ------
+    TypeError
+        ``x`` is no NDArray or of another kind (in default mode integers are computed in the default floating-point
+        dtype), or ``rtol`` is no real number or array.
+    ValueError
+        Fewer than two axes, ``rtol`` doesn't stretch to the stack or is on another device, or (a
+        `numpy.linalg.LinAlgError`) a matrix holds NaN or infinity, or the iteration did not converge.
+
+    Notes
+    -----
+    The standard's text writes the pseudo-inverse as U Σ⁺ V^H; it is V Σ⁺ U^H.
+
+    Source: array API 2025.12, ``pinv``; in the standard since 2021.12, complex since 2022.12.
+    """
+    refuse_nonfinite(x)
+    u, values, vh = np.linalg.svd(x, full_matrices=False)
+    kept = _kept(values, rtol)
+    inverse = np.divide(1, values, where=kept, out=np.zeros_like(values))
+    v = np.conj(np.matrix_transpose(vh))
+    return np.asarray(np.matmul(v * inverse[..., np.newaxis, :], np.conj(np.matrix_transpose(u))))
+
+
+@public(namespace="linalg")
+@core("(m,n)->()", returns="integer", keywords=_tolerance)
+def matrix_rank(x: Array, /, *, rtol: float | NDArray | None = None) -> Array:
+    """Rank of each matrix in a stack: how many singular values differ from 0.
+
+    Parameters
+    ----------
+    x : NDArray
+        Matrices, shape (..., M, N), of floating-point dtype.
+    rtol : float or NDArray, optional
+        Singular values up to ``rtol`` times the largest count as 0; an array of real floating-point dtype holds one
+        factor a matrix, or stretches to the stack. None: ``max(M, N)`` times the machine epsilon of ``x``.
+
+    Returns
+    -------
+    NDArray
+        Ranks, shape (...), of the default integer dtype.
+
+    Raises
+    ------
+    TypeError
+        ``x`` is no NDArray or of another kind (in default mode integers are computed in the default floating-point
+        dtype), or ``rtol`` is no real number or array.
+    ValueError
+        Fewer than two axes, ``rtol`` doesn't stretch to the stack or is on another device, or (a
+        `numpy.linalg.LinAlgError`) a matrix holds NaN or infinity, or the iteration did not converge.
+
+    Notes
+    -----
+    Source: array API 2025.12, ``matrix_rank``; in the standard since 2021.12, complex since 2022.12.
+    """
+    refuse_nonfinite(x)
+    values = np.linalg.svd(x, compute_uv=False)
+    return np.asarray(np.count_nonzero(_kept(values, rtol), axis=-1))
+
+
+__all__ = ["det", "slogdet", "inv", "pinv", "solve", "matrix_rank"]

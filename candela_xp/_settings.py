@@ -72,9 +72,9 @@ class settings:
 
     Parameters
     ----------
-    strict
+    strict : bool, optional
         Refuse what the array API standard doesn't promise, with a TypeError that names the way out.
-    simulated_devices
+    simulated_devices : int, optional
         How many devices there are in all (1 to 16). Those beyond the first are simulated: ordinary memory,
         but arrays on different devices don't mix.
 

@@ -18,7 +18,7 @@ from ._types import Kernel
 __all__ = ["Kernel", "lookup"]
 
 _CORRECTED: dict[str, dict[str, Kernel]] = {
-    "float": {"floor_divide": _real.floor_divide, "pow": _real.power},
+    "float": {"floor_divide": _real.floor_divide, "logaddexp": _real.logaddexp, "pow": _real.power},
     "complex": dict(_complex.KERNELS),
     "narrow": {"nextafter": nextafter},
 }

@@ -17,7 +17,7 @@ def clip(x: Array, lower: Array | None, upper: Array | None, /, out: Out = None)
     elif lower is None:
         result = np.minimum(x, upper, out=out)
     else:
-        # The stub of clip does not know ``out=...``; its ufunc does.
+        # The stub of clip does not know ``out=...``; the ufunc behind it does.
         result = np.clip(x, lower, upper, out=out)  # type: ignore[arg-type]
     return result
 

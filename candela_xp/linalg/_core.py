@@ -98,7 +98,9 @@ def core_shapes(
             if letter.isdigit():
                 if extent != int(letter):
                     where = _place(position, count, axis)
-                    raise ValueError(f"{function}: {name} has shape {_shape(shape, axis)}: {where} must have length {letter}")
+                    raise ValueError(
+                        f"{function}: {name} has shape {_shape(shape, axis)}: {where} must have length {letter}"
+                    )
             elif letter not in seen:
                 seen[letter] = extent, _place(position, count, axis), which
             elif seen[letter][0] != extent:
@@ -107,10 +109,10 @@ def core_shapes(
                     raise ValueError(
                         f"{function}: {name} has shape {shape}: the last two axes must be equal (square matrices)"
                     )
+                theirs, here = names[other], _place(position, count, axis)
                 raise ValueError(
-                    f"{function}: {names[other]} has shape {_shape(shapes[other], axis)}, {name} {_shape(shape, axis)}: "
-                    f"the {where} of {names[other]} ({before}) must equal the {_place(position, count, axis)} of {name} "
-                    f"({extent})"
+                    f"{function}: {theirs} has shape {_shape(shapes[other], axis)}, {name} {_shape(shape, axis)}: "
+                    f"the {where} of {theirs} ({before}) must equal the {here} of {name} ({extent})"
                 )
     if len(stacks) == 2 and stacks[0] and stacks[1] and broadcast_shapes(stacks) is None:
         raise ValueError(
@@ -207,6 +209,8 @@ def finished(value: Any, dtype: DType, device: Device) -> NDArray:
 
 # -- what LAPACK reports -----------------------------------------------------------------------------
 
+_Stack = Iterator[tuple[Shape, Sequence[Array]]]
+
 # NumPy's words -> ours, with the way out
 _REASONS = {
     "Singular matrix": "is singular; use pinv",
@@ -230,19 +234,27 @@ def refuse_nonfinite(a: Array) -> None:
 
 
 def _located(
-    function: str, name: str, shape: Shape, error: np.linalg.LinAlgError, retries: Iterator[tuple[Shape, Callable[[], Any]]]
+    function: str, name: str, shape: Shape, error: np.linalg.LinAlgError, retry: Callable[..., Any], stack: _Stack
 ) -> np.linalg.LinAlgError:
     """The error that names function, shape and, in a stack, the first matrix that fails on its own."""
     reason = _REASONS.get(str(error), f"fails in LAPACK ({error})")
     where = "the matrix"
-    for index, retry in retries:
+    for index, operands in stack:
         try:
-            retry()
+            retry(*operands)
         except np.linalg.LinAlgError as found:
             reason = _REASONS.get(str(found), reason)
             where = f"the matrix at batch index {index}" if index else where
             break
     return np.linalg.LinAlgError(f"{function}: {name} has shape {shape}: {where} {reason}")
+
+
+def _one_by_one(views: Sequence[Array], stacks: Sequence[Shape]) -> _Stack:
+    """Each index of a stack with the operands there."""
+    shape = broadcast_shapes(stacks) or ()
+    whole = [np.broadcast_to(view, shape + view.shape[len(own) :]) for view, own in zip(views, stacks)]
+    for index in np.ndindex(shape):
+        yield index, [view[index] for view in whole]
 
 
 # -- the decorator -----------------------------------------------------------------------------------
@@ -343,8 +355,11 @@ def core(
             try:
                 value = body(*views, *rest, **options)
             except np.linalg.LinAlgError as error:
-                retries = _one_by_one(body, views, stacks, rest, options)
-                raise _located(name, names[0], shapes[0], error, retries) from None
+
+                def retry(*alone: Array) -> Any:
+                    return body(*alone, *rest, **options)
+
+                raise _located(name, names[0], shapes[0], error, retry, _one_by_one(views, stacks)) from None
             if result is not None:
                 return result(*[finished(v, result_dtype(common, w), device) for v, w in zip(value, returns)])
             if axis is not None and not signature.endswith("()"):
@@ -365,24 +380,12 @@ def core(
     return make
 
 
-def _one_by_one(
-    body: Callable[..., Any], views: Sequence[Array], stacks: Sequence[Shape], rest: Any, options: dict[str, Any]
-) -> Iterator[tuple[Shape, Callable[[], Any]]]:
-    """Each matrix of a stack: its index, and the call for it alone."""
-    shape = broadcast_shapes(stacks) or ()
-    whole = [np.broadcast_to(view, shape + view.shape[len(own) :]) for view, own in zip(views, stacks)]
-    for index in np.ndindex(shape):
-        yield index, lambda index=index: body(*[view[index] for view in whole], *rest, **options)
-
-
 def _presented(function: Callable[..., Any], body: Callable[..., Any], returned: str) -> Callable[..., Any]:
     """Give a function the name, documentation and signature of its def, with NDArray in the place of NumPy's array."""
     update_wrapper(function, body)
     del function.__wrapped__  # type: ignore[attr-defined]  # inspect would follow it to the def on NumPy arrays
     given = inspect.signature(body)
-    parameters = [
-        p.replace(annotation="NDArray") if p.annotation == "Array" else p for p in given.parameters.values()
-    ]
+    parameters = [p.replace(annotation="NDArray") if p.annotation == "Array" else p for p in given.parameters.values()]
     function.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": returned}
     function.__signature__ = given.replace(  # type: ignore[attr-defined]  # functions take attributes
         parameters=parameters, return_annotation=returned

@@ -248,7 +248,8 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> tupl
     -----
     Source: array API 2025.12, ``qr``; in the standard since 2021.12, complex since 2022.12.
     """
-    q, r = np.linalg.qr(x, checked_choice("qr", "mode", mode, ("reduced", "complete")))
+    checked_choice("qr", "mode", mode, ("reduced", "complete"))
+    q, r = np.linalg.qr(x, mode)
     return q, r
 
 

@@ -447,16 +447,17 @@ def matrix_power(x: Array, n: int, /) -> Array:
         identity = np.empty(x.shape, x.dtype)
         identity[...] = np.eye(x.shape[-1], dtype=x.dtype)
         return identity
-    square = np.linalg.inv(x) if exponent < 0 else x
+    square: Array = np.linalg.inv(x) if exponent < 0 else x
     exponent = abs(exponent)
-    power = None
-    while True:
+    power: Array | None = None
+    while exponent:
         if exponent & 1:
             power = square.copy() if power is None else _matmul.product(power, square)
         exponent >>= 1
-        if not exponent:
-            return power
-        square = _matmul.product(square, square)
+        if exponent:
+            square = _matmul.product(square, square)
+    assert power is not None, "some bit of a positive exponent is set"
+    return power
 
 
 # -- the operator ------------------------------------------------------------------------------------

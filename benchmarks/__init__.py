@@ -1,0 +1,1 @@
+"""Measurements of candela_xp beside its peers: one process, alternating, medians, ratios."""

@@ -1,0 +1,5 @@
+"""Other people's test suites, run against candela_xp; not part of the wheel.
+
+``python -m conformance fetch`` fetches the official array API suite, ``python -m conformance suite`` runs it and
+writes the report in ``docs/``.
+"""

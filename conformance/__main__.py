@@ -1,0 +1,120 @@
+"""Command line of the conformance runs: ``python -m conformance fetch`` and ``python -m conformance suite``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import _report
+from ._cache import UnavailableError, cache_root, fetch
+from ._pins import PINS, REVISIONS, SPEC_URL, SUITE_URL
+from ._plan import MODES, ROOT, Options
+from ._suite import run
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of all commands."""
+    top = argparse.ArgumentParser(prog="python -m conformance", description="Other people's suites against candela_xp.")
+    commands = top.add_subparsers(dest="command", required=True, metavar="{fetch,suite}")
+    _add_fetch(commands.add_parser("fetch", help="put the official suite into the cache"))
+    _add_suite(commands.add_parser("suite", help="run the official suite and write the report"))
+    return top
+
+
+def options_of(arguments: argparse.Namespace) -> Options:
+    """The suite command's arguments as plain data."""
+    chosen = [revision for revision in REVISIONS if arguments.revision in (revision.name, "all")]
+    seeds = tuple(range(arguments.seeds)) if arguments.seeds is not None else tuple(arguments.seed)
+    return Options(
+        revisions=tuple(chosen),
+        modes=MODES if arguments.mode == "both" else (arguments.mode,),
+        seeds=tuple(dict.fromkeys(seeds)),
+        max_examples=arguments.max_examples,
+        processes=arguments.processes,
+        deadline=not arguments.disable_deadline,
+        module=arguments.module,
+        variables=tuple(arguments.env),
+        select=arguments.select,
+        verbose=arguments.verbose,
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Returns
+    -------
+    0 if all is well, 1 if a test failed, 2 if something needed is missing.
+    """
+    arguments = parser().parse_args(argv)
+    try:
+        return _fetch(arguments) if arguments.command == "fetch" else _suite(arguments)
+    except UnavailableError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+def _add_fetch(command: argparse.ArgumentParser) -> None:
+    kinds = "a git URL, a working tree or a bare git directory"
+    command.add_argument("--suite-source", metavar="SOURCE", default=SUITE_URL, help=f"{kinds} (default: {SUITE_URL})")
+    command.add_argument("--spec-source", metavar="SOURCE", default=SPEC_URL, help=f"{kinds} (default: {SPEC_URL})")
+
+
+def _add_suite(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    names = [revision.name for revision in REVISIONS]
+    add("--revision", choices=[*names, "all"], default="all", help="revision of the standard (default: all)")
+    add("--mode", choices=[*MODES, "both"], default="default", help="mode of candela_xp (default: default)")
+    add("--max-examples", type=_positive, default=100, metavar="N", help="Hypothesis examples a test (default: 100)")
+    add("-n", dest="processes", metavar="PROCESSES", help="processes of pytest-xdist, a number or auto")
+    seeds = command.add_mutually_exclusive_group()
+    seeds.add_argument("--seed", type=int, nargs="+", default=[0], metavar="S", help="Hypothesis seeds (default: 0)")
+    seeds.add_argument("--seeds", type=_positive, metavar="COUNT", help="the seeds 0 to COUNT-1")
+    add("--module", help="another library's module; {revision} is filled in; no report is written")
+    add("--env", type=_variable, action="append", default=[], metavar="NAME=VALUE", help="a variable for the run")
+    add("--disable-deadline", action="store_true", help="let an example take longer than the suite's 800 ms")
+    add("-k", dest="select", metavar="EXPRESSION", help="only tests that pytest's -k picks; no report is written")
+    add("-v", "--verbose", action="store_true", help="show tracebacks of failures")
+    add("--no-report", action="store_true", help="don't write conformance.md and conformance.json")
+    add("--report-dir", type=Path, default=ROOT / "docs", metavar="DIR", help="where the report goes (default: docs)")
+
+
+def _fetch(arguments: argparse.Namespace) -> int:
+    root = cache_root(os.environ)
+    sources = {"suite_source": arguments.suite_source, "spec_source": arguments.spec_source}
+    for checkout in fetch(root, PINS, **sources):
+        print(f"{checkout.path}: specification {checkout.spec_commit}")
+    return 0
+
+
+def _suite(arguments: argparse.Namespace) -> int:
+    options = options_of(arguments)
+    rows = run(options, cache_root(os.environ), os.environ, sys.stderr)
+    if options.reportable and not arguments.no_report:
+        for path in _report.write(arguments.report_dir, rows):
+            print(f"wrote {path}")
+    return 1 if any(row.failed for row in rows) else 0
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {value}")
+    return value
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text!r}")
+    return name, value
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -15,7 +15,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from math import prod
 from operator import attrgetter
+from operator import index as as_index
 from types import EllipsisType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -190,14 +192,11 @@ class NDArray:
             return self
         return NDArray(np.array(self._numpy(), order="C", copy=True), self._dtype, chosen)
 
-    def _export(self, function: str) -> NumPyArray:
+    def _shown(self) -> NumPyArray:
         """The view that an outsider gets: its own object, read-only where indices share elements."""
-        if self._device is not _device.CPU:
-            raise ExportError(f"{function}: the array is on {self._device}; use to_device to bring it to the CPU")
         view = self._numpy().view()
         if self.layout.overlaps_itself:
             view.flags.writeable = False
-        self._memory.exported = True
         return view
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NumPyArray:
@@ -208,19 +207,24 @@ class NDArray:
         ValueError
             ``copy=False`` and another dtype, or the array is on a simulated device.
         """
-        view = self._export("__array__")
-        if dtype is not None and view.dtype != dtype:
+        if self._device is not _device.CPU:
+            raise ExportError(f"__array__: the array is on {self._device}; use to_device to bring it to the CPU")
+        if dtype is not None and self._dtype.dtype != dtype:
             if copy is False:
                 raise ValueError(f"__array__: {self._dtype} to {dtype} needs a copy; pass copy=None")
-            return view.astype(dtype)
-        return view.copy() if copy else view
+            return self._numpy().astype(dtype)
+        if copy:
+            return self._numpy().copy()
+        view = self._shown()
+        self._memory.exported = True
+        return view
 
     if sys.version_info >= (3, 12):
 
         def __buffer__(self, flags: int, /) -> memoryview:
             """The memory under Python's buffer protocol; dtypes that the protocol has no code for are refused."""
             try:
-                return memoryview(self._export("__buffer__"))
+                return memoryview(self.__array__())
             except ValueError as error:
                 raise BufferError(f"__buffer__: {error}") from None
 
@@ -260,13 +264,13 @@ class NDArray:
         moves = target != own
         if moves and copy is False:
             raise ExportError(f"__dlpack__: export from {self._device} to the CPU needs a copy; pass copy=None")
-        view = self._numpy().view()
-        if self.layout.overlaps_itself:
-            view.flags.writeable = False
-        copied = bool(copy) or moves
+        view = self._shown()
+        versioned = max_version is not None and max_version[0] >= 1
+        # A capsule without version cannot say that memory is read-only: what it then holds is a copy.
+        copied = bool(copy) or moves or (copy is None and not versioned and not view.flags.writeable)
         if not copied:
             self._memory.exported = True
-        return _interop.to_capsule(view, target, versioned=max_version is not None and max_version[0] >= 1, copy=copied)
+        return _interop.to_capsule(view, target, versioned=versioned, copy=copied)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """The device as DLPack names it: (kind, number)."""
@@ -282,6 +286,16 @@ class NDArray:
         packed, stride, offset = _interop.reachable(self._memory, kept, self._dtype.dtype)
         stride = tuple(0 if before == 0 else after for before, after in zip(layout.stride, stride))
         return _rebuild, (self._dtype, self._device, layout.shape, stride, offset, packed)
+
+    def __setstate__(self, state: Any) -> None:
+        """Refuse: an array is rebuilt from checked parts, and has no other state.
+
+        Raises
+        ------
+        ValueError
+            Always; a pickle that comes here was not written by this class.
+        """
+        raise ValueError(f"unpickle: an NDArray takes no state, got a {type(state).__name__}")
 
     def __copy__(self) -> NDArray:
         """A dense, writable copy."""
@@ -398,17 +412,15 @@ class NDArray:
                 count = len(range(start, stop, step))
                 stride = layout.stride[0]
                 offset = layout.offset + start * stride if count else layout.offset
-                return NDArray(
-                    None, self._dtype, self._device, Layout((count,), (stride * step,), offset), self._buffer
-                )
+                if count > 1:  # else the step leads nowhere, and may be too large for NumPy
+                    stride *= step
+                return NDArray(None, self._dtype, self._device, Layout((count,), (stride,), offset), self._buffer)
         elif type(key) is int and len(layout.shape) == 1:
             return self._with(_index.select(layout, 0, key))
-        parts = key if isinstance(key, tuple) else (key,)
-        selected = self._basic(parts)
+        selected, parts = self._selection(key)
         if selected is not None:
             return self._with(selected)
-        gathered = self._numpy()[self._gather_key(parts)]
-        return NDArray(np.asarray(gathered), self._dtype, self._device)
+        return NDArray(self._numpy()[self._gather_key(parts)], self._dtype, self._device)
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         """Assign to the selected elements; ``value`` broadcasts to them and is promoted to the array's dtype.
@@ -427,8 +439,7 @@ class NDArray:
         Everything is checked before anything is written. A value that shares memory with the array is read
         before it is written.
         """
-        parts = key if isinstance(key, tuple) else (key,)
-        selected = self._basic(parts)
+        selected, parts = self._selection(key)
         self._check_writable("setitem", self.layout if selected is None else selected)
         source = self._assignable("setitem", value)
         target = self._numpy()
@@ -445,23 +456,37 @@ class NDArray:
         )
         target[gather] = source
 
-    def _basic(self, parts: tuple[Any, ...]) -> Layout | None:
-        """The layout that a key selects, or None for a gather. A 0-d integer array counts as the integer."""
-        layout = self.layout
-        if any(isinstance(p, NDArray) and p.ndim == 0 and p._dtype.kind in ("int", "uint") for p in parts):
-            for p in parts:
-                if isinstance(p, NDArray):
-                    _device.shared("index", self._device, p._device)
-            parts = tuple([int(p) if isinstance(p, NDArray) and p.ndim == 0 and p._dtype.kind != "bool" else p for p in parts])
+    def _selection(self, key: Any) -> tuple[Layout | None, tuple[Any, ...]]:
+        """The layout that a key selects, or None for a gather, and the parts of the key.
+
+        A 0-d integer array, of ours or of others, counts as the integer and is replaced by it.
+        """
+        layout = self._layout or self._settle()
+        parts = key if isinstance(key, tuple) else (key,)
         selected = _index.view(layout, parts)
+        if selected is None:
+            parts = tuple([self._as_integer(part) for part in parts])
+            selected = _index.view(layout, parts)
         if selected is not None and _modes.is_strict():
             used = sum(1 for p in parts if p is not None and p is not Ellipsis)
             if used < layout.ndim and not any(p is Ellipsis for p in parts):
                 _modes.allow("fewer indices than axes", f"index: {used} indices for {layout.ndim} axes")
-        return selected
+        return selected, parts
+
+    def _as_integer(self, part: Any) -> Any:
+        """A part of a key, or the integer that it is as a 0-d integer array."""
+        if isinstance(part, NDArray):
+            _device.shared("index", self._device, part._device)
+            return part.__index__() if part.ndim == 0 and part._dtype.kind in ("int", "uint") else part
+        if isinstance(part, np.ndarray | np.generic) and part.dtype.kind not in "iu":
+            return part
+        if getattr(part, "shape", None) == () and hasattr(type(part), "__index__"):
+            _modes.allow("numpy scalar", f"index: {part!r} is a {type(part).__name__}")
+            return as_index(part)
+        return part
 
     def _gather_key(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-        """A key with arrays in it, as NumPy takes it.
+        """A key with arrays in it, as NumPy takes it; its 0-d integer arrays are integers by now.
 
         Raises
         ------
@@ -475,28 +500,22 @@ class NDArray:
         foreign = False
         for part in parts:
             if isinstance(part, NDArray):
-                _device.shared("index", self._device, part._device)
                 if part._dtype.kind not in ("int", "uint", "bool"):
                     raise IndexError(f"index: an array of {part._dtype} is no index; use integers or a boolean mask")
                 masks += part._dtype.kind == "bool"
                 arrays += part._dtype.kind != "bool"
-                result.append(part._numpy())
+                result.append(_checked_indices(part._numpy()))
             elif isinstance(part, np.ndarray | np.generic | list | bool):
                 foreign = True
-                made = np.asarray(part)
-                if made.size == 0 and isinstance(part, list):
-                    made = made.astype(np.intp)
-                if made.dtype.kind not in "iub":
-                    raise IndexError(f"index: {part!r} is no index; use integers or a boolean mask")
-                result.append(made)
-            elif part is None or isinstance(part, slice | EllipsisType):
+                result.append(_checked_indices(_index_array(part)))
+            elif _index.is_basic(part):
                 result.append(part)
-            elif hasattr(part, "__index__"):
-                result.append(part.__index__())
             else:
-                raise TypeError(f"index: {part!r} is no index; use integers, slices, None, ... or arrays of them")
+                raise TypeError(
+                    f"index: a {type(part).__name__} is no index; use integers, slices, None, ... or arrays of them"
+                )
         if _modes.is_strict():
-            integers = sum(1 for p in result if isinstance(p, int))
+            integers = sum(1 for p in parts if isinstance(p, int) and not isinstance(p, bool))
             pure = (masks == 1 and len(parts) == 1) or (masks == 0 and arrays + integers == len(parts) == self.ndim)
             if foreign or not pure:
                 _modes.allow("advanced keys", "index: the key mixes arrays with other parts, or is no array of ours")
@@ -579,6 +598,32 @@ class NDArray:
         def __rmatmul__(self, other: NDArray, /) -> NDArray: ...
 
 
+def _index_array(part: Any) -> NumPyArray:
+    """A list, a Python bool or something of NumPy's as an index array.
+
+    Raises
+    ------
+    IndexError
+        It holds something that is neither integer nor bool, or is ragged.
+    """
+    try:
+        made = np.asarray(part)
+    except ValueError as error:
+        raise IndexError(f"index: {error}") from None
+    if isinstance(part, list) and made.size == 0:
+        made = made.astype(np.intp)  # an empty list has no dtype; NumPy's default is float64
+    if made.dtype.kind not in "iub":
+        raise IndexError(f"index: {made.dtype} values are no index; use integers or a boolean mask")
+    return made
+
+
+def _checked_indices(indices: NumPyArray) -> NumPyArray:
+    """The same indices, if none lies beyond int64, where NumPy would wrap it into range."""
+    if indices.dtype == np.uint64 and indices.size and int(indices.max()) >= 2**63:
+        raise IndexError(f"index {int(indices.max())} is out of range for every axis")
+    return indices
+
+
 def _check_fills(source: NumPyArray, shape: tuple[int, ...]) -> None:
     """Refuse a value that doesn't broadcast to the selection, before anything is written."""
     extra = source.ndim - len(shape)
@@ -602,7 +647,8 @@ def as_python_scalar(function: str, value: Any) -> Scalar:
     if isinstance(value, complex):
         return complex(value)
     item = value.item()
-    if not isinstance(item, SCALARS):
+    # timedelta64 and datetime64 give integers, which have lost their unit
+    if not isinstance(item, SCALARS) or isinstance(value, np.timedelta64 | np.datetime64):
         raise TypeError(f"{function}: {value!r} is no number")
     _modes.allow("numpy scalar", f"{function}: {value!r} is a NumPy scalar")
     return item
@@ -617,6 +663,8 @@ def scalar_array(function: str, value: Scalar, dtype: DType) -> NumPyArray:
         An integer that the dtype cannot hold (an OverflowError and a ValueError).
     """
     try:
+        if dtype.extension and isinstance(value, int):
+            value = float(value)  # ml_dtypes takes no integers beyond int64
         return np.asarray(value, dtype=dtype.dtype)
     except OverflowError:
         raise ScalarOverflowError(f"{function}: {value} does not fit {dtype}; use astype on the array first") from None
@@ -632,18 +680,22 @@ def _rebuild(
     ValueError
         The parts don't fit together.
     """
-    try:
-        layout = Layout(tuple(map(int, shape)), tuple(map(int, stride)), int(offset))
-        whole = isinstance(data, np.ndarray) and data.dtype == np.uint8 and data.ndim == 1 and data.flags.c_contiguous
-        sound = isinstance(dtype, DType) and isinstance(device, Device) and whole
-        fits = sound and layout.ndim <= 64 and layout.fits(data.nbytes // dtype.itemsize)
-    except (TypeError, OverflowError):
-        fits = False
-    if not fits:
-        raise ValueError(f"unpickle: shape {shape}, stride {stride}, offset {offset} don't fit the data")
+    refusal = ValueError(f"unpickle: shape {shape}, stride {stride}, offset {offset} don't fit the data")
+    whole = isinstance(data, np.ndarray) and data.dtype == np.uint8 and data.ndim == 1 and data.flags.c_contiguous
+    if not (whole and isinstance(dtype, DType) and isinstance(device, Device)):
+        raise refusal
     if not data.flags.writeable:  # an out-of-band buffer may be read-only
         data = data.copy()
-    return NDArray(None, dtype, device, layout, Buffer(data))
+    # Memory that the array does not own may have come out of band, and then be somebody else's too.
+    buffer = Buffer(data, exported=not data.flags.owndata)
+    try:
+        layout = Layout(tuple(map(as_index, shape)), tuple(map(as_index, stride)), as_index(offset))
+        if not layout.fits(data.nbytes // dtype.itemsize) or prod(n or 1 for n in layout.shape) >= 2**59:
+            raise refusal
+        view = buffer.view(layout, dtype.dtype)  # so that NumPy refuses what it cannot hold
+    except (TypeError, OverflowError):
+        raise refusal from None
+    return NDArray(view, dtype, device, layout, buffer)
 
 
 def checked_array(function: str, name: str, value: Any) -> NDArray:

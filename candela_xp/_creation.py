@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,7 +72,7 @@ def asarray(
         kind = _public.scalar_default(obj)
         result = target or kind
         if target is not None:
-            _check_cast(kind, target, scalar=obj)
+            _check_cast(kind, target, scalar=True)
         return NDArray(_from_scalar("asarray", obj, result), result, place)
     if isinstance(obj, list | tuple):
         return _from_sequence(obj, target, device, copy)
@@ -85,13 +85,13 @@ def _needs_copy(reason: str, copy: bool | None) -> None:
         raise ValueError(f"{reason}; pass copy=None")
 
 
-def _check_cast(source: DType, target: DType, scalar: Scalar | None = None) -> None:
+def _check_cast(source: DType, target: DType, *, scalar: bool = False) -> None:
     """Refuse a cast at creation that loses the imaginary part; in strict mode also one that promotion doesn't allow."""
     if source.kind == "complex" and target.kind not in ("complex", "bool"):
         raise TypeError(f"asarray: complex values have no {target} form; use real or imag first")
-    promotes = _dtypes.same_kind(source, target) if scalar is not None else _dtypes.can_cast(source, target)
+    promotes = _dtypes.same_kind(source, target) if scalar else _dtypes.can_cast(source, target)
     if not promotes:
-        what = repr(scalar) if scalar is not None else f"{source} values"
+        what = f"a Python {source.kind}" if scalar else f"{source} values"
         _modes.allow("casting creation", f"asarray: {what} with dtype={target}")
 
 
@@ -120,54 +120,103 @@ def _from_own(x: NDArray, dtype: DType | None, device: Device | None, copy: bool
 
 def _from_sequence(obj: Sequence[Any], dtype: DType | None, device: Device | None, copy: bool | None) -> NDArray:
     _needs_copy("asarray: a sequence has no memory to share", copy)
-    devices: set[Device] = set()
-    plain, kinds = _unwrapped(obj, devices)
-    if len(devices) > 1:
-        raise DeviceError(f"asarray: the sequence holds arrays on {' and '.join(sorted(d.name for d in devices))}")
-    place = _device.chosen("asarray", device, next(iter(devices), _device.CPU))
+    leaves = _Leaves(set(), set(), set())
+    plain = _unwrapped(obj, leaves, 1)
+    if len(leaves.devices) > 1:
+        names = " and ".join(sorted(one.name for one in leaves.devices))
+        raise DeviceError(f"asarray: the sequence holds arrays on {names}; use to_device on them")
+    place = _device.chosen("asarray", device, next(iter(leaves.devices), _device.CPU))
+    scalars = [_scalar_dtype_of(kind) for kind in leaves.scalars]
+    if dtype is not None:
+        for source in scalars:
+            _check_cast(source, dtype, scalar=True)
+        for source in leaves.dtypes:
+            _check_cast(source, dtype)
+    target = dtype
+    if target is None and not leaves.dtypes:
+        # The standard's rule; NumPy's would make large Python integers uint64, float64 or objects.
+        target = max(scalars, key=lambda one: _LEVEL[one.kind], default=_dtypes.DEFAULT_FLOAT)
+    elif target is None and not scalars:
+        target = _public.common_dtype("asarray", sorted(leaves.dtypes, key=lambda one: one.number))
+    narrow = target is not None and target.kernels == "narrow"
     try:
-        if dtype is None:
-            made = np.asarray(plain)
-            if made.dtype.kind in "uO" and int in kinds and not any(issubclass(kind, np.generic) for kind in kinds):
-                # Python integers are the default integer or nothing; NumPy would make them uint64 or objects.
-                made = np.asarray(plain, dtype=np.int64)
-        else:
-            made = np.asarray(plain, dtype=dtype.dtype)
-            if _modes.is_strict() and made.size:
-                _check_strict_values(plain, dtype)
+        # ml_dtypes takes no Python integer beyond 64 bits.
+        made = np.asarray(plain, dtype=np.float64 if narrow else target and target.dtype)
     except OverflowError:
-        raise ScalarOverflowError(f"asarray: an integer does not fit {dtype or _dtypes.DEFAULT_INT}") from None
-    except TypeError as error:
-        raise TypeError(f"asarray: {error}; complex values have no {dtype} form") from None
-    return NDArray(made, _found_dtype(made, obj), place)
+        wanted = target or _dtypes.DEFAULT_INT
+        raise ScalarOverflowError(f"asarray: a number of the sequence does not fit {wanted}; use another dtype") from None
+    except (ValueError, TypeError) as error:
+        # Ragged nesting, or NaN as an integer.
+        raise ValueError(f"asarray: {error}") from None
+    if narrow and target is not None:
+        made = made.astype(target.dtype)
+    return NDArray(made, target or _found_dtype(made, obj), place)
 
 
-def _check_strict_values(plain: Any, dtype: DType) -> None:
-    """In strict mode, values given with ``dtype=`` must be of its kind or a lower one."""
-    found = _dtypes.FROM_NUMPY.get(np.asarray(plain).dtype)
-    if found is not None and not _dtypes.same_kind(found, dtype) and found.kind != "uint":
-        _modes.allow("casting creation", f"asarray: {found} values with dtype={dtype}")
+_LEVEL = {"bool": 0, "int": 1, "float": 2, "complex": 3}
 
 
-def _unwrapped(obj: Sequence[Any], devices: set[Device]) -> tuple[Any, set[type]]:
-    """Nested sequences with our arrays replaced by NumPy's views, and the types of the elements."""
+class _Leaves(NamedTuple):
+    """What a nested sequence holds: types of Python scalars, dtypes and devices of everything else."""
+
+    scalars: set[type]
+    dtypes: set[DType]
+    devices: set[Device]
+
+
+_PLAIN = frozenset(SCALARS)
+_DEFAULTS = {
+    bool: _dtypes.bool_,
+    int: _dtypes.DEFAULT_INT,
+    float: _dtypes.DEFAULT_FLOAT,
+    complex: _dtypes.DEFAULT_COMPLEX,
+}
+
+
+def _scalar_dtype_of(kind: type) -> DType:
+    """The default dtype of a Python scalar of this type."""
+    return _DEFAULTS.get(kind) or next(_DEFAULTS[one] for one in SCALARS if issubclass(kind, one))
+
+
+def _unwrapped(obj: Sequence[Any], leaves: _Leaves, depth: int) -> Sequence[Any]:
+    """A nested sequence with all that is no Python scalar replaced by NumPy's views; what it holds is noted.
+
+    Raises
+    ------
+    TypeError
+        An element is no number, or in strict mode no Python scalar.
+    ValueError
+        The nesting is deeper than an array can have axes.
+    """
+    if depth > 64:
+        raise ValueError("asarray: the sequence is nested more than 64 deep")
     kinds = set(map(type, obj))
-    if NDArray not in kinds and list not in kinds and tuple not in kinds:
-        return obj, kinds
-    result = []
-    for one in obj:
-        if isinstance(one, NDArray):
-            if one.ndim:
-                _modes.allow("arrays in sequences", f"asarray: the sequence holds an array of shape {one.shape}")
-            devices.add(one._device)
-            result.append(one._numpy())
-        elif isinstance(one, list | tuple):
-            inner, inner_kinds = _unwrapped(one, devices)
-            kinds |= inner_kinds
-            result.append(inner)
-        else:
-            result.append(one)
-    return result, kinds
+    if kinds <= _PLAIN:
+        leaves.scalars.update(kinds)
+        return obj
+    return [_leaf(one, leaves, depth) for one in obj]
+
+
+def _leaf(one: Any, leaves: _Leaves, depth: int) -> Any:
+    if isinstance(one, list | tuple):
+        return _unwrapped(one, leaves, depth + 1)
+    if isinstance(one, SCALARS) and not isinstance(one, np.generic):
+        leaves.scalars.add(type(one))
+        return one
+    if not isinstance(one, NDArray):
+        one = as_python_scalar("asarray", one) if isinstance(one, _PYTHON_NUMBERS) else _from_foreign(one, None, None, None)
+        if isinstance(one, SCALARS):
+            leaves.scalars.add(type(one))
+            return one
+    if one.ndim:
+        _modes.allow("arrays in sequences", f"asarray: the sequence holds an array of shape {one.shape}")
+    leaves.dtypes.add(one._dtype)
+    leaves.devices.add(one._device)
+    return one._numpy()
+
+
+# NumPy scalars that are Python scalars too
+_PYTHON_NUMBERS = (np.float64, np.complex128)
 
 
 def _found_dtype(made: NumPyArray, obj: Any) -> DType:
@@ -252,7 +301,7 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
 
     Raises
     ------
-    TypeError
+    AttributeError
         ``x`` has no DLPack methods.
     BufferError
         The data can't be taken over, or only by a copy and ``copy=False`` (also a ValueError).
@@ -271,7 +320,7 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
             return NDArray(np.array(x._numpy(), order="C", copy=True), x._dtype, place)
         return x._with(x.layout)
     if not (hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")):
-        raise TypeError(f"from_dlpack: {type(x).__name__} has no __dlpack__ and __dlpack_device__; use asarray")
+        raise AttributeError(f"from_dlpack: {type(x).__name__} has no __dlpack__ and __dlpack_device__; use asarray")
     place = _device.chosen("from_dlpack", device)
     if place is not _device.CPU and copy is False:
         raise ExportError(f"from_dlpack: cpu to {place} needs a copy; pass copy=None")
@@ -661,7 +710,10 @@ def arange(
     if whole:
         count = max(0, -((first - last) // distance)) if distance > 0 else max(0, -((last - first) // -distance))
     else:
-        quotient = (last - first) / distance
+        try:
+            quotient = (last - first) / distance
+        except OverflowError:
+            raise ScalarOverflowError("arange: an argument is an integer that no float can hold") from None
         if not math.isfinite(quotient):
             raise ValueError(f"arange: start={first}, stop={last}, step={distance} has no finite number of elements")
         count = max(0, math.ceil(quotient))
@@ -683,9 +735,12 @@ def _ranged(first: int | float, distance: int | float, count: int, dtype: DType)
                 steps *= np.uint64(distance % 2**64)
             if first:
                 steps += np.uint64(first % 2**64)
-            return steps.view(np.int64).astype(dtype.dtype, copy=False) if dtype.kind == "int" else steps.astype(
-                dtype.dtype, copy=False
-            )
+            return (steps.view(np.int64) if dtype.kind == "int" else steps).astype(dtype.dtype, copy=False)
+    if isinstance(first, int) and isinstance(distance, int) and dtype.kernels != "narrow" and count:
+        last = first + distance * (count - 1)
+        if max(abs(first), abs(last)) > 2**53 and -(2**63) <= min(first, last) and max(first, last) < 2**63:
+            # float64 would round the product and the sum; an integer is rounded once.
+            return _ranged(first, distance, count, _dtypes.int64).astype(dtype.dtype)
     # NumPy's own arange rounds the step to what start + step leaves of it, and adds that up.
     points = np.arange(count, dtype=np.float64)
     if distance != 1:
@@ -754,21 +809,31 @@ def linspace(
     if is_complex and target.kind != "complex":
         raise TypeError(f"linspace: complex ends have no {target} form")
     place = _device.chosen("linspace", device)
-    if target.kernels == "narrow":
-        points = np.linspace(*ends, count, endpoint=bool(endpoint), dtype=np.float64)
-    elif _spans_overflow(*ends):
-        # The length of the interval is infinite; half of each end is not.
-        points = np.linspace(ends[0] / 2, ends[1] / 2, count, endpoint=bool(endpoint)) * 2
-    else:
-        return NDArray(np.linspace(*ends, count, endpoint=bool(endpoint), dtype=target.dtype), target, place)
-    return NDArray(points.astype(target.dtype), target, place)
-
-
-def _spans_overflow(start: Any, stop: Any) -> bool:
+    if target.kind not in ("float", "complex"):
+        _modes.allow("casting creation", f"linspace: dtype={target} is no floating-point dtype")
+    kind = complex if is_complex else float
     try:
-        return math.isfinite(abs(start)) and math.isfinite(abs(stop)) and not math.isfinite(abs(stop - start))
+        first, last = kind(ends[0]), kind(ends[1])
     except OverflowError:
-        return False
+        raise ScalarOverflowError("linspace: an end is an integer that no float can hold") from None
+    return NDArray(_spaced(first, last, count, bool(endpoint), target), target, place)
+
+
+def _spaced(first: Any, last: Any, count: int, endpoint: bool, dtype: DType) -> NumPyArray:
+    """Points between two floats or complex numbers; the ends are exact, also where the interval's length is infinite."""
+    half = False
+    if np.isfinite(first) and np.isfinite(last) and not np.isfinite(last - first):
+        # The length of the interval overflows; half of each end doesn't reach that far.
+        half, first, last = True, first / 2, last / 2
+    with np.errstate(invalid="ignore"):  # of an infinite end: the points between are NaN or infinite
+        points = np.linspace(first, last, count, endpoint=endpoint)
+    if count:
+        points[0] = first
+    if half:
+        points *= 2
+    if dtype.kind in ("int", "uint"):
+        np.floor(points, out=points)
+    return points.astype(dtype.dtype, copy=False)
 
 
 @public()

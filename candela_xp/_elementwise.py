@@ -7,6 +7,7 @@ defines it, what dtype comes out, since which revision, and which operators it s
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, TypeVar, cast
@@ -15,6 +16,7 @@ import numpy as np
 
 from candela_xp import _device, _dtypes, _modes, _public
 from candela_xp._array import SCALARS, NDArray, Scalar, checked_array, scalar_array
+from candela_xp._dtypes import DType
 from candela_xp._kernels import lookup
 from candela_xp._public import Operation, reject_unknown
 from candela_xp._revisions import public
@@ -589,18 +591,15 @@ def clip(
     """
     array = checked_array("clip", "x", x)
     kernel, compute, _ = _CLIP.entry(array._dtype)
+    if min is None and max is None:
+        return NDArray(np.array(array._numpy(), order="C", copy=True), compute, array._device)
     bounds: list[Any] = []
     for name, bound in (("min", min), ("max", max)):
         if bound is None:
             bounds.append(None)
         elif isinstance(bound, NDArray):
             _device.shared("clip", array._device, bound._device)
-            if bound._dtype is not compute and not _dtypes.can_cast(bound._dtype, compute):
-                message = f"clip: {name} is {bound._dtype}, x is {array._dtype}"
-                if _dtypes.promote("clip", array._dtype, bound._dtype).kind != compute.kind:
-                    raise TypeError(f"{message}; use astype on one of them")
-                _modes.allow("casting assignment", message)
-            bounds.append(_public.cast(bound, compute))
+            bounds.append(_bound(name, array, bound, compute))
         else:
             value = _public.as_python_scalar("clip", bound) if isinstance(bound, np.generic) else bound
             if not isinstance(value, SCALARS):
@@ -609,6 +608,22 @@ def clip(
                 raise TypeError(f"clip: {name}={value!r} doesn't promote to {compute}; use astype on x")
             bounds.append(scalar_array("clip", value, compute))
     return NDArray(kernel(_public.cast(array, compute), *bounds, out=...), compute, array._device)
+
+
+def _bound(name: str, x: NDArray, bound: NDArray, compute: DType) -> Any:
+    """A bound in the dtype of ``x``; one that an integer dtype cannot hold becomes the dtype's own limit."""
+    if bound._dtype is compute or _dtypes.can_cast(bound._dtype, compute):
+        return _public.cast(bound, compute)
+    message = f"clip: {name} is {bound._dtype}, x is {x._dtype}"
+    if not _dtypes.same_kind(bound._dtype, compute):
+        raise TypeError(f"{message}; use astype on one of them")
+    _modes.allow("casting assignment", message)
+    view = bound._numpy()
+    if compute.kind in ("int", "uint") and bound._dtype.kind != "bool":
+        limits, own = np.iinfo(compute.dtype), np.iinfo(view.dtype)
+        view = np.clip(view, builtins.max(limits.min, own.min), builtins.min(limits.max, own.max))
+    with np.errstate(over="ignore"):  # a bound beyond all numbers of the dtype becomes infinite
+        return view.astype(compute.dtype)
 
 
 _CLIP = Operation("clip", "real", "same")

@@ -7,7 +7,7 @@ from typing import Any
 from candela_xp import _device, _dtypes
 from candela_xp._device import Device
 from candela_xp._dtypes import DType
-from candela_xp._revisions import LATEST, public
+from candela_xp._revisions import LATEST, module_name, public
 
 
 class Info:
@@ -161,4 +161,6 @@ def older_info(revision: str) -> Any:
         return _OlderInfo(revision)
 
     __array_namespace_info__.__doc__ = globals()["__array_namespace_info__"].__doc__
+    __array_namespace_info__.__module__ = module_name(revision)
+    __array_namespace_info__.__qualname__ = "__array_namespace_info__"
     return __array_namespace_info__

@@ -1,14 +1,16 @@
 """Exchange of memory with others: DLPack capsules, and the bytes that a pickle holds.
 
 NumPy makes and takes the capsules. What it doesn't do is done here on the C structures: a capsule that comes
-in is checked before NumPy believes it, and one of a simulated device carries that device.
+in is checked before NumPy believes it, one of a simulated device carries that device, and the narrow floats, for
+which DLPack has codes and NumPy none, pass as unsigned integers of their width.
 """
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, Final
 
+import ml_dtypes
 import numpy as np
 
 from candela_xp._buffer import Buffer
@@ -44,14 +46,34 @@ class _Versioned(ctypes.Structure):
     )
 
 
-_COPIED_FLAG = 2
-_MAX_NDIM = 64
-# DLPack's code and bits of the element types that can come in
-_ELEMENTS = (
+_COPIED_FLAG: Final = 2
+_MAX_NDIM: Final = 64
+_UNSIGNED: Final = 1
+# DLPack's code and bits of the element types that NumPy takes
+_ELEMENTS: Final = (
     {(6, 8)}
-    | {(code, bits) for code in (0, 1) for bits in (8, 16, 32, 64)}
+    | {(code, bits) for code in (0, _UNSIGNED) for bits in (8, 16, 32, 64)}
     | {(2, 16), (2, 32), (2, 64), (5, 64), (5, 128)}
 )
+# Code and bits of those that pass NumPy as unsigned integers (dlpack.h 1.1, DLDataTypeCode)
+_NARROW: Final = {
+    (code, np.dtype(narrow).itemsize * 8): np.dtype(narrow)
+    for code, narrow in enumerate(
+        (
+            ml_dtypes.float8_e3m4,
+            ml_dtypes.float8_e4m3,
+            ml_dtypes.float8_e4m3b11fnuz,
+            ml_dtypes.float8_e4m3fn,
+            ml_dtypes.float8_e4m3fnuz,
+            ml_dtypes.float8_e5m2,
+            ml_dtypes.float8_e5m2fnuz,
+            ml_dtypes.float8_e8m0fnu,
+        ),
+        7,
+    )
+} | {(4, 16): np.dtype(ml_dtypes.bfloat16)}
+_NARROW_CODES: Final = {dtype: code for (code, _), dtype in _NARROW.items()}
+_CAPSULE: Final = type(np.empty(0).__dlpack__())
 
 _get_name = ctypes.pythonapi.PyCapsule_GetName
 _get_name.restype, _get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
@@ -61,7 +83,7 @@ _get_pointer.restype, _get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object
 
 def _opened(capsule: Any) -> tuple[_DLTensor, _Versioned | None]:
     """The C structures inside a capsule, alive as long as the capsule is."""
-    if type(capsule).__name__ != "PyCapsule":
+    if type(capsule) is not _CAPSULE:
         raise ExportError(f"from_dlpack: __dlpack__ returned {type(capsule).__name__}, not a capsule")
     name = _get_name(capsule)
     if name not in (b"dltensor", b"dltensor_versioned"):
@@ -79,17 +101,20 @@ def to_capsule(view: NumPyArray, device: tuple[int, int], *, versioned: bool, co
     Raises
     ------
     BufferError
-        DLPack has no code for the dtype, or a capsule without version cannot say that memory is read-only.
+        A capsule without version cannot say that memory is read-only.
     """
-    version = (1, 0) if versioned else None
+    if copy:
+        view = np.array(view, order="C", copy=True)
+    code = _NARROW_CODES.get(view.dtype)
+    known = view if code is None else view.view(f"u{view.itemsize}")
     try:
-        capsule = np.array(view, order="C", copy=True).__dlpack__(max_version=version) if copy else view.__dlpack__(
-            max_version=version
-        )
+        capsule = known.__dlpack__(max_version=(1, 0) if versioned else None)
     except BufferError as error:
         raise ExportError(f"__dlpack__: {error}") from None
     tensor, head = _opened(capsule)
     tensor.device_type, tensor.device_id = device
+    if code is not None:
+        tensor.code = code
     if copy and head is not None:
         head.flags |= _COPIED_FLAG
     return capsule
@@ -123,8 +148,8 @@ def from_producer(producer: Any, copy: bool | None) -> NumPyArray:
     if not on_cpu and copy is False:
         raise ExportError(f"from_dlpack: the data is on DLPack device ({int(kind)}, {number}); pass copy=None")
     keywords: dict[str, Any] = {"max_version": (1, 0)}
-    if copy is not None:
-        keywords["copy"] = copy
+    if copy is False:  # for True the copy is made here: the producer's might be read-only, or not dense
+        keywords["copy"] = False
     if not on_cpu:
         keywords["dl_device"] = (1, 0)
     try:
@@ -132,16 +157,33 @@ def from_producer(producer: Any, copy: bool | None) -> NumPyArray:
     except TypeError:
         # A producer older than the keywords. If the TypeError was about something else, it comes again.
         capsule = producer.__dlpack__()
-    _check(capsule)
+    tensor, head = _checked(capsule)
+    if copy is False and head is not None and head.flags & _COPIED_FLAG:
+        raise ExportError("from_dlpack: the producer made a copy in spite of copy=False; pass copy=None")
+    code = tensor.code
+    narrow = _NARROW.get((code, tensor.bits))
     try:
+        if narrow is not None:
+            tensor.code = _UNSIGNED
         array = np.from_dlpack(_Handover(capsule))
     except (BufferError, RuntimeError) as error:
         raise ExportError(f"from_dlpack: {error}") from None
-    return array.copy() if copy else array
+    finally:
+        # Alive in any case: by the array that took it over, or else by the capsule.
+        tensor.code = code
+    if narrow is not None:
+        array = array.view(narrow)
+    return np.array(array, order="C", copy=True) if copy else array
 
 
-def _check(capsule: Any) -> None:
-    """Refuse a capsule that contradicts itself, before anything reads through it."""
+def _checked(capsule: Any) -> tuple[_DLTensor, _Versioned | None]:
+    """The C structures inside a capsule, if they don't contradict themselves: before anything reads through them.
+
+    Raises
+    ------
+    BufferError
+        It is no capsule, a used one, or a contradiction; it is named.
+    """
     tensor, head = _opened(capsule)
     problem = None
     if head is not None and head.major != 1:
@@ -150,7 +192,7 @@ def _check(capsule: Any) -> None:
         problem = f"the data is on DLPack device ({tensor.device_type}, {tensor.device_id}), not on the CPU"
     elif tensor.lanes != 1:
         problem = f"elements of {tensor.lanes} lanes"
-    elif (tensor.code, tensor.bits) not in _ELEMENTS:
+    elif (tensor.code, tensor.bits) not in _ELEMENTS and (tensor.code, tensor.bits) not in _NARROW:
         problem = f"no dtype has DLPack code {tensor.code} with {tensor.bits} bits"
     elif not 0 <= tensor.ndim <= _MAX_NDIM:
         problem = f"{tensor.ndim} axes; 0 to {_MAX_NDIM} are possible"
@@ -160,6 +202,7 @@ def _check(capsule: Any) -> None:
         problem = _geometry_problem(tensor)
     if problem is not None:
         raise ExportError(f"from_dlpack: the producer's capsule is unusable: {problem}")
+    return tensor, head
 
 
 def _geometry_problem(tensor: _DLTensor) -> str | None:

@@ -6,6 +6,7 @@ Whatever a layout can express is a view of the same buffer; concat, stack, repea
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,20 @@ def broadcast_to(x: NDArray, /, shape: tuple[int, ...]) -> NDArray:
     return _stretched("broadcast_to", checked_array("broadcast_to", "x", x), checked_shape("broadcast_to", shape))
 
 
+def _named_axes(function: str, name: str, axes: Any, ndim: int) -> tuple[int, ...]:
+    """Axes that have to be named: None doesn't stand for all of them."""
+    if axes is None:
+        raise TypeError(f"{function}: {name} must be an integer or a tuple of integers, got None")
+    return _public.checked_axes(function, axes, ndim)
+
+
+def _sequence(function: str, name: str, value: Any) -> tuple[Any, ...]:
+    """An argument that is one integer or a tuple of them, as a tuple (a list stands for the tuple in default mode)."""
+    if isinstance(value, list):
+        _modes.allow("lists as shapes and axes", f"{function}: {name} is a list")
+    return tuple(value) if isinstance(value, tuple | list) else (value,)
+
+
 def _joined(function: str, arrays: Sequence[NDArray]) -> tuple[list[Any], Any, Any]:
     """NumPy views of arrays in their common dtype, the dtype, the device."""
     if not arrays:
@@ -180,7 +195,9 @@ def concat(arrays: tuple[NDArray, ...] | list[NDArray], /, *, axis: int | None =
         for number, array in enumerate(checked):
             shape = array.shape
             if len(shape) != len(first) or any(a != b for k, (a, b) in enumerate(zip(shape, first)) if k != place):
-                raise ValueError(f"concat: arrays[{number}] has shape {shape}, arrays[0] {first}; only axis {place} may differ")
+                raise ValueError(
+                    f"concat: arrays[{number}] has shape {shape}, arrays[0] {first}; only axis {place} may differ"
+                )
     return NDArray(np.concatenate(views, axis=place), dtype, device)
 
 
@@ -215,7 +232,7 @@ def expand_dims(x: NDArray, /, axis: int | tuple[int, ...]) -> NDArray:
     """
     array = checked_array("expand_dims", "x", x)
     count = len(axis) if isinstance(axis, tuple | list) else 1
-    return array._with(array.layout.expand(_public.checked_axes("expand_dims", axis, array.ndim + count)))
+    return array._with(array.layout.expand(_named_axes("expand_dims", "axis", axis, array.ndim + count)))
 
 
 @public()
@@ -279,8 +296,8 @@ def moveaxis(x: NDArray, source: int | tuple[int, ...], destination: int | tuple
     Source: array API 2025.12, ``moveaxis``; in the standard since 2023.12.
     """
     array = checked_array("moveaxis", "x", x)
-    origin = _public.checked_axes("moveaxis", source, array.ndim)
-    target = _public.checked_axes("moveaxis", destination, array.ndim)
+    origin = _named_axes("moveaxis", "source", source, array.ndim)
+    target = _named_axes("moveaxis", "destination", destination, array.ndim)
     if len(origin) != len(target):
         raise ValueError(f"moveaxis: {len(origin)} axes cannot go to {len(target)} places")
     return array._with(array.layout.move(origin, target))
@@ -428,10 +445,12 @@ def reshape(x: NDArray, /, shape: tuple[int, ...], *, copy: bool | None = None) 
 
 def _completed(shape: Any, layout: _layout.Layout) -> tuple[int, ...]:
     """A shape argument of reshape with its -1 worked out."""
-    extents = list(shape) if isinstance(shape, tuple | list) else [shape]
-    if isinstance(shape, list):
-        _modes.allow("lists as shapes and axes", "reshape: shape is a list")
-    unknown = [place for place, extent in enumerate(extents) if not isinstance(extent, str) and extent == -1]
+    extents = list(_sequence("reshape", "shape", shape))
+    try:
+        extents = [as_index(extent) for extent in extents]
+    except TypeError:
+        raise TypeError(f"reshape: shape must be an integer or a tuple of integers, got {shape!r}") from None
+    unknown = [place for place, extent in enumerate(extents) if extent == -1]
     if len(unknown) > 1:
         raise ValueError(f"reshape: shape {tuple(extents)} holds more than one -1")
     for place in unknown:
@@ -442,7 +461,7 @@ def _completed(shape: Any, layout: _layout.Layout) -> tuple[int, ...]:
         size *= extent
     if unknown:
         if not size or have % size:
-            raise ValueError(f"reshape: {have} elements of shape {layout.shape} do not fill shape {tuple(shape)}")
+            raise ValueError(f"reshape: {have} elements of shape {layout.shape} do not fill shape {shape}")
         extents[unknown[0]] = have // size
         return checked_shape("reshape", tuple(extents))
     if size != have:
@@ -482,8 +501,7 @@ def roll(x: NDArray, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, 
     Source: array API 2025.12, ``roll``; in the standard since 2021.12.
     """
     array = checked_array("roll", "x", x)
-    shifts = tuple(shift) if isinstance(shift, tuple | list) else (shift,)
-    shifts = tuple([checked_integer("roll", "shift", places) for places in shifts])
+    shifts = tuple([checked_integer("roll", "shift", places) for places in _sequence("roll", "shift", shift)])
     view = array._numpy()
     if axis is None:
         if len(shifts) != 1:
@@ -491,8 +509,7 @@ def roll(x: NDArray, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, 
         rolled = np.roll(view.reshape(-1), shifts[0] % (view.size or 1)).reshape(view.shape)
         return NDArray(rolled, array._dtype, array._device)
     # An axis may be named twice: its shifts add up.
-    axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
-    places = [_index.normalise_axis("roll", a, array.ndim) for a in axes]
+    places = [_index.normalise_axis("roll", a, array.ndim) for a in _sequence("roll", "axis", axis)]
     if len(shifts) not in (1, len(places)):
         raise ValueError(f"roll: {len(shifts)} shifts for {len(places)} axes")
     by_axis = dict.fromkeys(places, 0)
@@ -611,14 +628,13 @@ def tile(x: NDArray, repetitions: tuple[int, ...], /) -> NDArray:
     Source: array API 2025.12, ``tile``; in the standard since 2023.12.
     """
     array = checked_array("tile", "x", x)
-    times = repetitions if isinstance(repetitions, tuple | list) else (repetitions,)
+    times = _sequence("tile", "repetitions", repetitions)
     counts = tuple([checked_integer("tile", "repetitions", count) for count in times])
     if any(count < 0 for count in counts):
         raise ValueError(f"tile: repetitions must not be negative, got {counts}")
     length = max(len(counts), array.ndim)
-    checked_shape(
-        "tile", tuple(n * c for n, c in zip((1,) * (length - array.ndim) + array.shape, (1,) * (length - len(counts)) + counts))
-    )
+    extents, factors = (1,) * (length - array.ndim) + array.shape, (1,) * (length - len(counts)) + counts
+    checked_shape("tile", tuple([extent * factor for extent, factor in zip(extents, factors)]))
     return NDArray(np.tile(array._numpy(), counts), array._dtype, array._device)
 
 

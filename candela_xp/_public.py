@@ -148,7 +148,7 @@ class Operation:
         device = _device.shared(name, x1._device, x2._device)
         common = promote(name, x1._dtype, x2._dtype)
         kernel, compute, result = self.entry(common)
-        if self.result == "bool" and common.kind == "float" and x1._dtype.kind in "int uint" and x2._dtype.kind in "int uint":
+        if self.result == "bool" and {x1._dtype.kind, x2._dtype.kind} == {"int", "uint"} and common.kind == "float":
             # uint64 with int64 has no common integer, but NumPy compares the two exactly, float64 would not.
             return Prepared(lookup(name, "int"), (x1._numpy(), x2._numpy()), result, device)
         return Prepared(kernel, (cast(x1, compute), cast(x2, compute)), result, device)
@@ -189,27 +189,47 @@ def unary(operation: Operation) -> Callable[[Any], NDArray]:
     return function
 
 
+# The Python scalars that leave an array's dtype as it is, by the kind of the dtype
+_KEEPING: dict[str, frozenset[type]] = {
+    "bool": frozenset({bool}),
+    "int": frozenset({int}),
+    "uint": frozenset({int}),
+    "float": frozenset({int, float}),
+    "complex": frozenset({int, float, complex}),
+}
+
+
 def binary(operation: Operation) -> Callable[[Any, Any], Any]:
     """The function of two operands that an operation is; NotImplemented where one is of a type we don't know."""
     table = operation.table
+    asarray = np.asarray
 
     def function(x1: Any, x2: Any, /) -> Any:
-        if type(x1) is NDArray and type(x2) is NDArray:
+        # The commonest calls, spelled out: two arrays of one dtype and device, or an array and a scalar that
+        # takes its dtype. Whatever else it is, or refuses, goes the long way.
+        if type(x1) is NDArray:
             dtype = x1._dtype
-            if dtype is x2._dtype and x1._device is x2._device:
-                found = table[dtype.number]
-                if found is not None:
-                    kernel, _, result = found
-                    a = x1._view
-                    if a is None:
-                        a = x1._numpy()
-                    b = x2._view
-                    if b is None:
-                        b = x2._numpy()
-                    return NDArray(kernel(a, b, out=...), result, x1._device)
+            found = table[dtype.number]
+            if found is not None:
+                if type(x2) is NDArray:
+                    if dtype is x2._dtype and x1._device is x2._device:
+                        a = x1._view
+                        if a is None:
+                            a = x1._numpy()
+                        b = x2._view
+                        if b is None:
+                            b = x2._numpy()
+                        return NDArray(found.kernel(a, b, out=...), found.result, x1._device)
+                elif type(x2) in _KEEPING[dtype.kind]:
+                    try:
+                        scalar = asarray(x2, dtype.dtype)
+                    except (OverflowError, TypeError):  # TypeError: ml_dtypes, of integers beyond int64
+                        pass
+                    else:
+                        return NDArray(found.kernel(x1._numpy(), scalar, out=...), found.result, x1._device)
         prepared = operation.prepare_two(x1, x2)
         if prepared is None:
-            return NotImplemented
+            return undecided(operation.name, x1, x2)
         kernel, operands, result, device = prepared
         return NDArray(kernel(*operands, out=...), result, device)
 
@@ -223,7 +243,7 @@ def in_place(operation: Operation) -> Callable[[Any, Any], Any]:
     def function(x1: NDArray, x2: Any, /) -> Any:
         prepared = operation.prepare_two(x1, x2)
         if prepared is None:
-            return NotImplemented
+            return undecided(operation.name, x1, x2)
         kernel, operands, result, _ = prepared
         target = x1._numpy()
         x1._check_writable(name, x1.layout)
@@ -255,6 +275,20 @@ def fill_in_place(name: str, x1: NDArray, result: DType, shapes: Sequence[tuple[
         if not _dtypes.same_kind(result, x1._dtype):
             raise TypeError(f"{message}; drop the '='")
         _modes.allow("casting assignment", message)
+
+
+def undecided(name: str, x1: Any, x2: Any) -> Any:
+    """What an operator answers to an operand of a type we don't know: NotImplemented, so that the type has its turn.
+
+    Raises
+    ------
+    TypeError
+        It is a NumPy array. That has no turn to take (`NDArray.__array_ufunc__` is None), Python's own message
+        would not say what to do, and ``==`` would be False without one.
+    """
+    if isinstance(x1, np.ndarray) or isinstance(x2, np.ndarray):
+        raise reject_unknown(name, x1, x2)
+    return NotImplemented
 
 
 def reject_unknown(name: str, x1: Any, x2: Any) -> TypeError:

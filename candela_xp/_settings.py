@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from types import TracebackType
 from typing import NamedTuple
 
@@ -54,17 +54,19 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         raise ValueError(f"CANDELA_XP_STRICT must be 1 or 0, got {strict!r}")
     devices = environment.get("CANDELA_XP_SIMULATED_DEVICES", "").strip() or "1"
     if not devices.isdecimal():
-        raise ValueError(f"CANDELA_XP_SIMULATED_DEVICES must be an integer, got {devices!r}")
+        raise ValueError(f"CANDELA_XP_SIMULATED_DEVICES must be an integer in 1..16, got {devices!r}")
     return Settings(strict in _TRUE, int(devices)).checked()
 
 
 _initial = from_environment(os.environ)
-_current: ContextVar[Settings] = ContextVar("candela_xp_settings")
+# The settings of the open blocks, outermost first. Kept in the context, not on the block's object, which two
+# threads or tasks may enter at once.
+_blocks: ContextVar[tuple[Settings, ...]] = ContextVar("candela_xp_settings", default=(_initial,))
 
 
 def current() -> Settings:
     """The settings of the calling context."""
-    return _current.get(_initial)
+    return _blocks.get()[-1]
 
 
 class settings:
@@ -98,22 +100,21 @@ class settings:
     TypeError: add: cannot mix an int64 array with the Python float 0.5; use astype on the array first
     """
 
-    __slots__ = ("_changes", "_tokens")
+    __slots__ = ("_changes",)
 
     def __init__(self, *, strict: bool | None = None, simulated_devices: int | None = None) -> None:
         given = {"strict": strict, "simulated_devices": simulated_devices}
         self._changes = {name: value for name, value in given.items() if value is not None}
-        self._tokens: list[Token[Settings]] = []
         current()._replace(**self._changes).checked()  # type: ignore[arg-type]  # checked() is what types them
 
     def __enter__(self) -> Settings:
         """Put the settings in force and return all of them."""
         chosen = current()._replace(**self._changes)  # type: ignore[arg-type]
-        self._tokens.append(_current.set(chosen))
+        _blocks.set((*_blocks.get(), chosen))
         return chosen
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Restore what was in force before."""
-        _current.reset(self._tokens.pop())
+        _blocks.set(_blocks.get()[:-1])

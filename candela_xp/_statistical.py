@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from candela_xp import _dtypes, _index, _modes, _public, _reduce
-from candela_xp._array import NDArray, checked_array
+from candela_xp._array import NDArray, as_python_scalar, checked_array
 from candela_xp._dtypes import DType
 from candela_xp._public import checked_axes, named_dtype
 from candela_xp._revisions import public
@@ -217,6 +217,8 @@ def mean(x: NDArray, /, *, axis: Axis = None, keepdims: bool = False, dtype: DTy
 
 def _spread(function: str, x: Any, axis: Axis, correction: float, keepdims: bool) -> tuple[Any, DType, NDArray]:
     array = _operand(function, x, "real floating-point")
+    if isinstance(correction, np.generic):
+        correction = as_python_scalar(function, correction)  # type: ignore[assignment]  # checked next
     if isinstance(correction, bool) or not isinstance(correction, int | float):
         raise TypeError(f"{function}: correction must be an int or a float, got {correction!r}")
     source = _mean_dtype(function, array)

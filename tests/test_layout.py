@@ -450,6 +450,8 @@ def test_interleaved_views_are_told_apart_by_the_divisor_of_their_strides():
     even, odd = Layout((5,), (2,)), Layout((5,), (2,), 1)
     assert not even.may_overlap(odd)
     assert even.may_overlap(Layout((5,), (3,), 1))
+    # An axis of length 1 has no say: its stride addresses nothing.
+    assert not Layout((5, 1), (2, 1)).may_overlap(Layout((5,), (2,), 1))
     # Single elements: all strides are out of play.
     assert Layout((1, 1), (7, 7), 3).may_overlap(Layout((), (), 3))
     assert not Layout((2,), (0,), 3).may_overlap(Layout((), (), 4))
@@ -623,6 +625,7 @@ def test_diagonals_are_numpys_for_every_offset():
             assert diagonal.shape == expected.shape, (layout, offset)
             assert positions(diagonal) == values(expected), (layout, offset)
             assert diagonal.fits(size)
+        assert layout.diagonal() == layout.diagonal(0)
 
 
 def test_axes_move_as_numpys_moveaxis_moves_them():

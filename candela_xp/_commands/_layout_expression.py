@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -78,7 +79,7 @@ class ExpressionError(ValueError):
         self.expression = expression
         self.start = max(0, min(start, len(expression)))
         self.stop = max(self.start + 1, min(stop, len(expression)))
-        super().__init__(f"{problem}\n{self.excerpt()}\n{ALLOWED}")
+        super().__init__(f"{problem}\n{self.excerpt()}\n{textwrap.fill(ALLOWED, 78)}")
 
     def excerpt(self) -> str:
         """The part of the expression around the place, with carets under it."""
@@ -166,6 +167,8 @@ class _Evaluator:
 
     def parsed(self) -> ast.expr:
         """The expression as a tree."""
+        if not self.text:
+            raise ExpressionError("the expression is empty", self.text, 0, 1)
         try:
             return ast.parse(self.text, mode="eval").body
         except SyntaxError as error:
@@ -232,8 +235,8 @@ class _Evaluator:
         name = _function_name(node.func)
         kinds = FUNCTIONS.get(name or "")
         if name is None or kinds is None:
-            if name is not None and name.rpartition(".")[2] in ATTRIBUTES:
-                raise self._problem(node, f"{name.rpartition('.')[2]!r} is an attribute; it is not called")
+            if isinstance(node.func, ast.Attribute) and node.func.attr in ATTRIBUTES:
+                raise self._at_end(node.func, f"{node.func.attr!r} is an attribute; it is not called")
             raise self._problem(node.func, f"{_named(node.func)} is not a function that can be called here")
         positional, keywords = self._arguments(name, node, kinds, depth)
         self._check_size(name, node, positional, keywords)
@@ -299,9 +302,7 @@ class _Evaluator:
 
     # -- arguments ------------------------------------------------------------------------------------
 
-    def _arguments(
-        self, name: str, node: ast.Call, kinds: _Kinds, depth: int
-    ) -> tuple[list[Any], dict[str, Any]]:
+    def _arguments(self, name: str, node: ast.Call, kinds: _Kinds, depth: int) -> tuple[list[Any], dict[str, Any]]:
         if len(node.args) > len(kinds):
             extra = node.args[len(kinds)]
             raise self._problem(extra, f"{name} takes {len(kinds)} arguments: {', '.join(kinds)}")
@@ -316,10 +317,10 @@ class _Evaluator:
     def _argument(self, node: ast.expr, kind: str, depth: int) -> Any:
         if kind == "array":
             return self.array(node, depth + 1)
-        if kind == "dtype":
-            return self._dtype(node)
         if isinstance(node, ast.Constant) and node.value is None:
             return None
+        if kind == "dtype":
+            return self._dtype(node)
         if kind == "number":
             return self._number(node)
         if kind == "integer":
@@ -347,13 +348,13 @@ class _Evaluator:
     def _integer(self, node: ast.expr) -> int:
         value = self._literal(node)
         if type(value) is not int:
-            raise self._problem(node, f"{_named(node)} is no integer")
+            raise self._problem(node, f"{_named(node)} is no literal integer")
         return value
 
     def _number(self, node: ast.expr) -> bool | int | float | complex:
         value = self._literal(node)
         if not isinstance(value, bool | int | float | complex):
-            raise self._problem(node, f"{_named(node)} is no number")
+            raise self._problem(node, f"{_named(node)} is no literal number")
         return value
 
     def _literal(self, node: ast.expr) -> Any:
@@ -384,8 +385,9 @@ def _arange_size(given: dict[str, Any]) -> float:
     start, stop, step = given.get("start"), given.get("stop"), given.get("step", 1)
     if stop is None:
         start, stop = 0, start
-    numbers = (start, stop, step)
-    if not all(isinstance(number, int | float) for number in numbers) or not step:
+    if not (
+        isinstance(start, int | float) and isinstance(stop, int | float) and isinstance(step, int | float) and step
+    ):
         return 0
     try:
         count = (stop - start) / step
@@ -428,9 +430,9 @@ _NODE_NAMES: Sequence[tuple[type[ast.expr], str]] = (
     (ast.SetComp, "a comprehension"),
     (ast.DictComp, "a comprehension"),
     (ast.GeneratorExp, "a comprehension"),
-    (ast.BinOp, "an operator"),
-    (ast.BoolOp, "an operator"),
-    (ast.UnaryOp, "an operator"),
+    (ast.BinOp, "a computation"),
+    (ast.BoolOp, "a computation"),
+    (ast.UnaryOp, "a computation"),
     (ast.Compare, "a comparison"),
     (ast.IfExp, "a condition"),
     (ast.NamedExpr, "an assignment"),
@@ -443,6 +445,7 @@ _NODE_NAMES: Sequence[tuple[type[ast.expr], str]] = (
     (ast.Set, "a set"),
     (ast.Call, "a call"),
     (ast.Subscript, "a subscript"),
+    (ast.Attribute, "an attribute"),
 )
 
 

@@ -29,8 +29,9 @@ def _logarithm(log_of_real: Callable[[Real], Real], scale: float) -> Core:
         m, n = larger_and_smaller(np.abs(x), np.abs(y))
         real = _log_of_modulus(m, n, log_of_real, scale)
         excess = (m - 1.0) * (m + 1.0) + n * n
-        # On the axes the real kernel is right at any distance from 1 (log2 and log10 are exact at powers).
-        lanes = np.flatnonzero((excess > -0.5) & (excess < 1.0) & (n > 0.0))
+        # Farther out the two logarithms cancel to a third at most. On the axes the real kernel is right at any
+        # distance from 1 (log2 and log10 are exact at powers).
+        lanes = np.flatnonzero((excess > -0.3) & (excess < 0.4) & (n > 0.0))
         if lanes.size:
             m, n = m[lanes], n[lanes]
             real[lanes] = (0.5 * scale) * np.log1p(sum_of_squares_plus(np.full_like(m, -1.0), m, n))
@@ -59,7 +60,8 @@ def log1p(x: Real, y: Real) -> Components:
     if far.size:
         m, n = larger_and_smaller(np.abs(shifted[far]), np.abs(y[far]))
         real[far] = _log_of_modulus(m, n, np.log, 1.0)
-    near = np.flatnonzero((x < 0.0) & (excess > -0.5) & (excess < 1.0))
+    # Between 0 and -2 the two terms of the excess have different signs; here they leave less than half.
+    near = np.flatnonzero((excess > -0.5) & (np.abs(excess) < -x))
     if near.size:
         a, b = x[near], y[near]
         real[near] = 0.5 * np.log1p(sum_of_squares_plus(a + a, a, b))

@@ -263,6 +263,14 @@ Hook = Callable[[str, DType, Sequence[NDArray], Sequence[Shape], dict[str, Any]]
 Returns = Literal["same", "real", "complex", "integer"]
 
 
+class Plan(NamedTuple):
+    """What follows from the operands' dtypes: their common dtype, that of the computation, those of the results."""
+
+    common: DType
+    compute: DType
+    results: tuple[DType, ...]
+
+
 class _ToArray(Protocol):
     """Turns a def on NumPy arrays into a function on NDArrays that returns one."""
 
@@ -333,23 +341,49 @@ def core(
         Called with function name, dtype, operands, stack shapes and keywords; may change the keywords.
     """
     cores = parse(signature)
+    keeps_axis = not signature.endswith("()")
+    returned = (returns,) if isinstance(returns, str) else returns
 
     def make(body: Callable[..., Any]) -> Callable[..., Any]:
         name = body.__name__
         names = body.__code__.co_varnames[: len(cores)]
 
+        plans: list[Plan | None] = [None] * len(_dtypes.DTYPES)
+        checked: dict[tuple[Any, ...], tuple[Shape, ...]] = {}
+
+        def plan(dtypes: Sequence[DType]) -> Plan:
+            common = core_dtype(name, kinds, dtypes, booleans=booleans)
+            made = Plan(
+                common,
+                _dtypes.float32 if widen and common.kernels == "narrow" else common,
+                tuple([result_dtype(common, which) for which in returned]),
+            )
+            if common.kind in KINDS[kinds]:
+                plans[common.number] = made
+            return made
+
         def run(operands: tuple[Any, ...], rest: tuple[Any, ...], options: dict[str, Any]) -> Any:
-            arrays = [checked_array(name, place, x) for place, x in zip(names, operands)]
-            device = common_device(name, arrays)
-            common = core_dtype(name, kinds, [x._dtype for x in arrays], booleans=booleans)
-            compute = _dtypes.float32 if widen and common.kernels == "narrow" else common
+            arrays = [x if type(x) is NDArray else checked_array(name, place, x) for place, x in zip(names, operands)]
+            x = arrays[-1]
+            device, dtype = x._device, x._dtype
+            if len(arrays) == 1 or (arrays[0]._device is device and arrays[0]._dtype is dtype):
+                common, compute, results = plans[dtype.number] or plan([dtype])
+            else:
+                device = common_device(name, arrays)
+                common, compute, results = plan([x._dtype for x in arrays])
             views = [working(x, compute) for x in arrays]
             axis = None
             if along_axis:
                 axis = contracted_axis(name, options.pop("axis", -1), [view.ndim for view in views])
-                views = [np.moveaxis(view, axis, -1) for view in views]
-            shapes = [view.shape for view in views]
-            stacks = core_shapes(name, names, cores, shapes, axis)
+                if axis != -1:
+                    views = [np.moveaxis(view, axis, -1) for view in views]
+            shapes = tuple([view.shape for view in views])
+            stacks = checked.get((axis, *shapes))
+            if stacks is None:
+                stacks = core_shapes(name, names, cores, shapes, axis)
+                if len(checked) >= 256:
+                    checked.clear()
+                checked[axis, *shapes] = stacks
             if keywords is not None:
                 keywords(name, common, arrays, stacks, options)
             try:
@@ -361,10 +395,10 @@ def core(
 
                 raise _located(name, names[0], shapes[0], error, retry, _one_by_one(views, stacks)) from None
             if result is not None:
-                return result(*[finished(v, result_dtype(common, w), device) for v, w in zip(value, returns)])
-            if axis is not None and not signature.endswith("()"):
+                return result(*[finished(v, d, device) for v, d in zip(value, results)])
+            if axis is not None and axis != -1 and keeps_axis:
                 value = np.moveaxis(value, -1, axis)
-            return finished(value, result_dtype(common, str(returns)), device)
+            return finished(value, results[0], device)
 
         if len(cores) == 1:
 
@@ -373,6 +407,17 @@ def core(
         else:
 
             def function(x1: Any, x2: Any, /, *rest: Any, **options: Any) -> Any:  # type: ignore[misc]  # by arity
+                if not along_axis and type(x1) is NDArray and type(x2) is NDArray:
+                    # The commonest call, nothing new in it: 2 µs less than through run.
+                    dtype, device = x1._dtype, x1._device
+                    known = plans[dtype.number]
+                    if known is not None and known.compute is dtype is x2._dtype and x2._device is device:
+                        a, b = x1._numpy(), x2._numpy()
+                        if (None, a.shape, b.shape) in checked:
+                            try:
+                                return finished(body(a, b, *rest, **options), known.results[0], device)
+                            except np.linalg.LinAlgError:  # run says which matrix it was
+                                return run((x1, x2), rest, options)
                 return run((x1, x2), rest, options)
 
         return _presented(function, body, "NDArray" if result is None else result.__name__)

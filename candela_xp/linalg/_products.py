@@ -13,7 +13,7 @@ from candela_xp._array import NDArray, checked_array
 from candela_xp._dtypes import DType
 from candela_xp._index import normalise_axes
 from candela_xp._kernels import lookup
-from candela_xp._public import checked_integer, common_device, fill_in_place, named_dtype
+from candela_xp._public import checked_integer, common_device, fill_in_place, named_dtype, undecided
 from candela_xp._revisions import add, public
 from candela_xp._statistical import accumulated
 from candela_xp.linalg._core import Array, checked_matrices, core, core_dtype, finished, working
@@ -465,18 +465,18 @@ def matrix_power(x: Array, n: int, /) -> Array:
 
 def _matmul_operator(self: NDArray, other: Any, /) -> Any:
     """The matrix product with an array on the right."""
-    return matmul(self, other) if isinstance(other, NDArray) else NotImplemented
+    return matmul(self, other) if isinstance(other, NDArray) else undecided("matmul", self, other)
 
 
 def _matmul_reflected(self: NDArray, other: Any, /) -> Any:
     """The matrix product with an array on the left."""
-    return matmul(other, self) if isinstance(other, NDArray) else NotImplemented
+    return matmul(other, self) if isinstance(other, NDArray) else undecided("matmul", other, self)
 
 
 def _matmul_in_place(self: NDArray, other: Any, /) -> Any:
     """The matrix product written back; shape and dtype must stay, and are checked before anything is written."""
     if not isinstance(other, NDArray):
-        return NotImplemented
+        return undecided("matmul", self, other)
     result = matmul(self, other)
     fill_in_place("matmul", self, result._dtype, [result.shape])
     self._check_writable("matmul", self.layout)

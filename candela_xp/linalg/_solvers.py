@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -26,13 +25,6 @@ class SlogdetResult(NamedTuple):
 
 # Up to this many rows the error of a sum of logarithms outweighs that of the elimination itself.
 SCALED_SIZE = 64
-
-
-def _sign_and_logarithm(x: Array) -> tuple[Array, Array]:
-    # A NaN that was there before is no invalid operation; NumPy's elimination says it is.
-    with np.errstate(invalid="ignore"):
-        sign, logabsdet = np.linalg.slogdet(x)
-    return np.asarray(sign), np.asarray(logabsdet)
 
 
 @public(namespace="linalg")
@@ -62,29 +54,29 @@ def det(x: Array, /) -> Array:
     -----
     Source: array API 2025.12, ``det``; in the standard since 2021.12, complex since 2022.12.
     """
-    sign, logabsdet = _sign_and_logarithm(x)
-    value = np.asarray(sign * np.exp(logabsdet))
+    # A NaN that was there before is no invalid operation; NumPy's elimination says it is.
+    with np.errstate(invalid="ignore"):
+        value = np.asarray(np.linalg.det(x))
     size = x.shape[-1]
-    if not 0 < size <= SCALED_SIZE:
+    if x.dtype.char in "fF" or not 0 < size <= SCALED_SIZE:
+        # NumPy computes single precision in double and rounds once.
         return value
-    # The sum of logarithms of pivots is wrong by some units of its own last place: 40 of the determinant's at 1e15.
-    # Over a power of two that brings the pivots near 1 the sum is near 0, and so is its error.
-    finite = np.isfinite(logabsdet)
-    power = np.where(
-        finite, np.rint(np.divide(logabsdet, size * math.log(2), where=finite, out=np.zeros_like(logabsdet))), 0
-    )
-    power = power.astype(np.intc)
-    if not power.any():
+    # NumPy takes the exponential of a sum of logarithms, which is wrong by some units of its own last place: 40 of
+    # the determinant's at 1e15. Over a power of two that brings the pivots near 1 the sum is near 0, and so is its
+    # error (3 units, measured up to 12 rows).
+    magnitude = np.abs(value)
+    far = (magnitude > 0) & (magnitude < np.inf) & ((magnitude > 4096) | (magnitude < 1 / 4096))
+    if not far.any():
         return value
-    one = logabsdet.dtype.type(1)
+    _, exponent = np.frexp(magnitude)
+    power = np.where(far, np.rint(exponent / size), 0).astype(np.intc)
+    half = size * power // 2
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        scaled_sign, scaled_logarithm = _sign_and_logarithm(x * np.ldexp(one, -power)[..., np.newaxis, np.newaxis])
-        half = size * power // 2
-        scaled = scaled_sign * np.exp(scaled_logarithm) * np.ldexp(one, half) * np.ldexp(one, size * power - half)
-        # Elements that the scaling drove out of range show in a logarithm that is another.
-        gap = np.abs(scaled_logarithm + size * power * math.log(2) - logabsdet)
-        sound = finite & (gap <= 1e-3 + 8 * np.finfo(one.dtype).eps * np.abs(logabsdet))
-        return np.asarray(np.where(sound, scaled, value))
+        pivots_near_one = x * np.ldexp(1.0, -power)[..., np.newaxis, np.newaxis]
+        scaled = np.linalg.det(pivots_near_one) * np.ldexp(1.0, half) * np.ldexp(1.0, size * power - half)
+        # Elements that the scaling drove out of range give another value.
+        sound = far & (np.abs(scaled - value) <= 1e-6 * magnitude)
+    return np.asarray(np.where(sound, scaled, value))
 
 
 @public(namespace="linalg")
@@ -117,7 +109,9 @@ def slogdet(x: Array, /) -> tuple[Array, Array]:
 
     Source: array API 2025.12, ``slogdet``; in the standard since 2021.12, complex since 2022.12.
     """
-    return _sign_and_logarithm(x)
+    with np.errstate(invalid="ignore"):
+        sign, logabsdet = np.linalg.slogdet(x)
+    return np.asarray(sign), np.asarray(logabsdet)
 
 
 @public(namespace="linalg")

@@ -1,0 +1,86 @@
+"""The tables in these pages that follow from the code: ``python -m docs.tables`` writes them again.
+
+A table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->``; the tests compare page and code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from candela_xp._dtypes import DTYPES, EXTENSIONS, PRACTICAL, PROMOTION, STANDARD, DType
+from candela_xp._modes import CASES
+
+HERE = Path(__file__).resolve().parent
+BLOCK = re.compile(r"(<!-- table: ([a-z ]+) -->\n).*?(\n<!-- end of table -->)", re.DOTALL)
+KINDS = {
+    "bool": "boolean",
+    "int": "signed integer",
+    "uint": "unsigned integer",
+    "float": "real floating-point",
+    "complex": "complex floating-point",
+}
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def modes() -> str:
+    """Every case that the standard leaves open."""
+    header = ["Case", "Default mode", "Strict mode: a TypeError that says"]
+    return table(header, [[case.name, case.default, case.strict] for case in CASES.values()])
+
+
+def dtypes() -> str:
+    """Every dtype."""
+    rows = [
+        [f"`{d.name}`", KINDS[d.kind], str(d.bits), "no, an extension" if d.extension else "yes"]
+        for d in DTYPES.values()
+    ]
+    return table(["Name", "Kind", "Bits", "In the standard"], rows)
+
+
+def promotion(found: dict[tuple[DType, DType], DType], rows: Sequence[DType], columns: Sequence[DType]) -> str:
+    """In which dtype a row's dtype combines with a column's; a dash where in none."""
+    body = [[f"**{a}**", *(str(found.get((a, b), "-")) for b in columns)] for a in rows]
+    return table(["", *(str(b) for b in columns)], body)
+
+
+def _standard(*kinds: str) -> list[DType]:
+    return [d for d in STANDARD if d.kind in kinds]
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "modes": modes,
+    "dtypes": dtypes,
+    "integer promotion": lambda: promotion(PROMOTION, _standard("int", "uint"), _standard("int", "uint")),
+    "floating promotion": lambda: promotion(PROMOTION, _standard("float", "complex"), _standard("float", "complex")),
+    "practical promotion": lambda: promotion(PRACTICAL, _standard("bool", "int", "uint"), STANDARD),
+    "narrow promotion": lambda: promotion(
+        PROMOTION,
+        [d for d in EXTENSIONS if d.bits == 16],
+        [*(d for d in EXTENSIONS if d.bits == 16), *_standard("float", "complex")],
+    ),
+}
+
+
+def renewed(page: str) -> str:
+    """A page with its tables written again."""
+    return BLOCK.sub(lambda found: f"{found[1]}\n{TABLES[found[2]]()}\n{found[3]}", page)
+
+
+def main() -> None:
+    """Write the tables of every page again."""
+    for path in sorted(HERE.glob("*.md")):
+        page = path.read_text(encoding="utf-8")
+        if renewed(page) != page:
+            path.write_text(renewed(page), encoding="utf-8")
+            print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,24 @@
+"""What holds for all tests: one Hypothesis profile, and the modes and settings that a test leaves are reset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from candela_xp import _settings
+
+# 50 examples: the whole of tests/ is to take minutes on one core. Times on a shared machine say nothing.
+settings.register_profile(
+    "candela_xp", max_examples=50, deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("candela_xp")
+
+
+@pytest.fixture(autouse=True)
+def _default_settings() -> Iterator[None]:
+    """Every test begins in default mode with one device, whatever the environment says, and leaves no trace."""
+    token = _settings._blocks.set((_settings.Settings(),))
+    yield
+    _settings._blocks.reset(token)

@@ -449,6 +449,8 @@ class NDArray:
             target[...] = source
             return
         gather = self._gather_key(parts)
+        if source.ndim > 1:
+            source = _for_mask(source, gather, target.ndim)
         if source.ndim and np.may_share_memory(source, target):
             source = source.copy()
         gather = tuple(
@@ -548,7 +550,7 @@ class NDArray:
                 if not _dtypes.same_kind(value._dtype, dtype):
                     raise TypeError(f"{message}; use astype on the value")
                 _modes.allow("casting assignment", message)
-            return value._numpy().astype(dtype.dtype)
+            return _dtypes.converted(value._numpy(), dtype)
         if isinstance(value, np.generic):
             value = as_python_scalar(function, value)
         if isinstance(value, SCALARS):
@@ -632,6 +634,15 @@ def _check_fills(source: NumPyArray, shape: tuple[int, ...]) -> None:
     if all(n in (1, m) for n, m in zip(have, wanted)) and all(n == 1 for n in source.shape[: max(extra, 0)]):
         return
     raise ValueError(f"setitem: a value of shape {source.shape} doesn't broadcast to the selection {shape}")
+
+
+def _for_mask(source: NumPyArray, gather: tuple[Any, ...], ndim: int) -> NumPyArray:
+    """A value without leading axes of length 1 where NumPy takes none: where one mask covers all axes."""
+    arrays = [part for part in gather if part is not Ellipsis]
+    if len(arrays) == 1 and isinstance(arrays[0], np.ndarray) and arrays[0].dtype == np.bool_ and arrays[0].ndim == ndim:
+        _check_fills(source, (int(np.count_nonzero(arrays[0])),))
+        return source.reshape(source.shape[-1:])
+    return source
 
 
 def as_python_scalar(function: str, value: Any) -> Scalar:

@@ -825,7 +825,8 @@ def _spaced(first: Any, last: Any, count: int, endpoint: bool, dtype: DType) -> 
     if np.isfinite(first) and np.isfinite(last) and not np.isfinite(last - first):
         # The length of the interval overflows; half of each end doesn't reach that far.
         half, first, last = True, first / 2, last / 2
-    with np.errstate(invalid="ignore"):  # of an infinite end: the points between are NaN or infinite
+    # Between infinite ends the points are NaN or infinite; the last point may overflow before the end replaces it.
+    with np.errstate(invalid="ignore", over="ignore"):
         points = np.linspace(first, last, count, endpoint=endpoint)
     if count:
         points[0] = first

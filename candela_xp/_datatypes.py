@@ -132,7 +132,7 @@ def _cast(view: Any, target: DType) -> Any:
     """A dense copy in another dtype; to bool by comparison with 0, which the narrow dtypes' own cast is not."""
     if target.kind == "bool" and view.dtype.kind not in "biu":
         return np.not_equal(view, view.dtype.type(0), order="C", out=...)
-    return view.astype(target.dtype, order="C", copy=True)
+    return _dtypes.converted(view, target)
 
 
 @public()

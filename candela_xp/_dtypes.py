@@ -280,6 +280,14 @@ def same_kind(source: DType, target: DType) -> bool:
     return level[source.kind] <= level[target.kind]
 
 
+def converted(values: np.ndarray[Any, Any], target: DType) -> np.ndarray[Any, Any]:
+    """A dense row-major copy of NumPy values in another dtype."""
+    if target.itemsize == values.itemsize == 1 and "float8_e8m0fnu" in (target.name, values.dtype.name):
+        # ml_dtypes has no cast between this one and the other 8-bit floats; float32 holds all of them exactly.
+        values = values.astype(np.float32)
+    return values.astype(target.dtype, order="C", copy=True)
+
+
 def is_kind(dtype: DType, kind: str) -> bool:
     """Whether ``dtype`` belongs to one of the standard's kinds of dtypes."""
     return kind in KIND_NAMES[dtype.kind]

@@ -607,7 +607,11 @@ def clip(
             if _dtypes.scalar_dtype("clip", compute, value) is not compute:
                 raise TypeError(f"clip: {name}={value!r} doesn't promote to {compute}; use astype on x")
             bounds.append(scalar_array("clip", value, compute))
-    return NDArray(kernel(_public.cast(array, compute), *bounds, out=...), compute, array._device)
+    operand = _public.cast(array, compute)
+    try:
+        return NDArray(kernel(operand, *bounds, out=...), compute, array._device)
+    except ValueError as error:
+        raise _public.unusable("clip", error, operand, *[bound for bound in bounds if bound is not None]) from None
 
 
 def _bound(name: str, x: NDArray, bound: NDArray, compute: DType) -> Any:

@@ -381,9 +381,6 @@ def repeat(x: NDArray, repeats: int | NDArray, /, *, axis: int | None = None) ->
         if repeats.ndim > 1:
             raise ValueError(f"repeat: repeats has shape {repeats.shape}; it must have one axis")
         counts = repeats._numpy()
-        if counts.size and int(counts.max()) >= 2**59:
-            raise ValueError(f"repeat: {int(counts.max())} repeats are more than memory can hold")
-        counts = counts.astype(np.intp)
     else:
         counts = np.asarray(checked_integer("repeat", "repeats", repeats))
     if counts.size and counts.min() < 0:
@@ -395,7 +392,10 @@ def repeat(x: NDArray, repeats: int | NDArray, /, *, axis: int | None = None) ->
         place = _index.normalise_axis("repeat", axis, array.ndim)
     if counts.size != 1 and counts.size != view.shape[place]:
         raise ValueError(f"repeat: {counts.size} counts for {view.shape[place]} elements along the axis")
-    return NDArray(np.repeat(view, counts, axis=place), array._dtype, array._device)
+    # Summed in float64, where no sum wraps; Python integers beyond 64 bits are objects to NumPy, and go along.
+    total = int(counts.astype(np.float64).sum()) * (view.shape[place] if counts.size == 1 else 1)
+    checked_shape("repeat", (*view.shape[:place], total, *view.shape[place + 1 :]))
+    return NDArray(np.repeat(view, counts.astype(np.intp), axis=place), array._dtype, array._device)
 
 
 @public()

@@ -19,6 +19,7 @@ from candela_xp._device import Device
 from candela_xp._dtypes import DTYPES, DType, promote
 from candela_xp._errors import ScalarOverflowError
 from candela_xp._kernels import Kernel, lookup
+from candela_xp._layout import broadcast_shapes
 
 NumPyArray = np.ndarray[Any, Any]
 
@@ -219,19 +220,28 @@ def binary(operation: Operation) -> Callable[[Any, Any], Any]:
                         b = x2._view
                         if b is None:
                             b = x2._numpy()
-                        return NDArray(found.kernel(a, b, out=...), found.result, x1._device)
+                        try:
+                            return NDArray(found.kernel(a, b, out=...), found.result, x1._device)
+                        except ValueError as error:
+                            raise unusable(operation.name, error, a, b) from None
                 elif type(x2) in _KEEPING[dtype.kind]:
                     try:
                         scalar = asarray(x2, dtype.dtype)
                     except (OverflowError, TypeError):  # TypeError: ml_dtypes, of integers beyond int64
                         pass
                     else:
-                        return NDArray(found.kernel(x1._numpy(), scalar, out=...), found.result, x1._device)
+                        try:
+                            return NDArray(found.kernel(x1._numpy(), scalar, out=...), found.result, x1._device)
+                        except ValueError as error:
+                            raise unusable(operation.name, error, scalar) from None
         prepared = operation.prepare_two(x1, x2)
         if prepared is None:
             return undecided(operation.name, x1, x2)
         kernel, operands, result, device = prepared
-        return NDArray(kernel(*operands, out=...), result, device)
+        try:
+            return NDArray(kernel(*operands, out=...), result, device)
+        except ValueError as error:
+            raise unusable(operation.name, error, *operands) from None
 
     return function
 
@@ -248,12 +258,18 @@ def in_place(operation: Operation) -> Callable[[Any, Any], Any]:
         target = x1._numpy()
         x1._check_writable(name, x1.layout)
         fill_in_place(name, x1, result, [np.shape(operand) for operand in operands])
-        if isinstance(kernel, np.ufunc) and operands[0] is target and result is x1._dtype and kernel is not np.power:
-            kernel(*operands, out=target)
-        else:
-            # A corrected kernel reads its operands again after it wrote, and power can stop half-way
-            # (a negative integer exponent): both need their own output.
-            target[...] = kernel(*operands, out=...)
+        try:
+            written = None
+            if isinstance(kernel, np.ufunc) and operands[0] is target and result is x1._dtype and kernel is not np.power:
+                kernel(*operands, out=target)
+            else:
+                # A corrected kernel reads its operands again after it wrote, and power can stop half-way
+                # (a negative integer exponent): both need their own output.
+                written = kernel(*operands, out=...)
+        except ValueError as error:
+            raise unusable(name, error, *operands) from None
+        if written is not None:
+            target[...] = written
         return x1
 
     return function
@@ -267,7 +283,9 @@ def fill_in_place(name: str, x1: NDArray, result: DType, shapes: Sequence[tuple[
     ValueError, TypeError
         Shape or dtype; both are named.
     """
-    shape = np.broadcast_shapes(*shapes)
+    shape = broadcast_shapes(shapes)
+    if shape is None:
+        raise ValueError(f"{name}: shapes {' and '.join(map(str, shapes))} do not broadcast")
     if shape != x1.shape:
         raise ValueError(f"{name}: in place, the result has shape {shape}, the array {x1.shape}; drop the '='")
     if result is not x1._dtype:
@@ -275,6 +293,16 @@ def fill_in_place(name: str, x1: NDArray, result: DType, shapes: Sequence[tuple[
         if not _dtypes.same_kind(result, x1._dtype):
             raise TypeError(f"{message}; drop the '='")
         _modes.allow("casting assignment", message)
+
+
+def unusable(name: str, error: ValueError, *operands: Any) -> ValueError:
+    """A kernel's ValueError in our words: NumPy's names neither function nor way out."""
+    shapes = [np.shape(operand) for operand in operands]
+    if broadcast_shapes(shapes) is None:
+        return ValueError(f"{name}: shapes {' and '.join(map(str, shapes))} do not broadcast")
+    if name == "pow":
+        return ValueError("pow: an integer to a negative power is no integer; use astype to a floating-point dtype")
+    return ValueError(f"{name}: {error}")
 
 
 def undecided(name: str, x1: Any, x2: Any) -> Any:
@@ -337,8 +365,10 @@ def common_device(function: str, arrays: Sequence[NDArray]) -> Device:
 
 def common_dtype(function: str, dtypes: Sequence[DType]) -> DType:
     """The dtype in which all combine (at least one dtype)."""
-    common = dtypes[0]
-    for dtype in dtypes[1:]:
+    # Floats first: int16 with uint16 is int32, and that with float32 float64; one by one they leave it float32.
+    first, *others = sorted(dtypes, key=lambda dtype: dtype.kind in ("int", "uint", "bool")) if len(dtypes) > 2 else dtypes
+    common = first
+    for dtype in others:
         common = promote(function, common, dtype)
     return common
 

@@ -299,7 +299,10 @@ def where(condition: NDArray, x1: NDArray | Scalar, x2: NDArray | Scalar, /) -> 
         _modes.allow("other kinds in boolean functions", f"where: condition is {mask._dtype}, not bool")
         view = view.astype(np.bool_)
     a, b, dtype = chosen_operands("where", mask, x1, x2)
-    return NDArray(np.asarray(np.where(view, a, b)), dtype, mask._device)
+    try:
+        return NDArray(np.asarray(np.where(view, a, b)), dtype, mask._device)
+    except ValueError as error:
+        raise _public.unusable("where", error, view, a, b) from None
 
 
 def chosen_operands(function: str, first: NDArray, x1: Any, x2: Any) -> tuple[Any, Any, DType]:

@@ -61,6 +61,8 @@ def _finished(value: Any, x: NDArray, view: NumPyArray) -> NDArray:
 
 
 def _checked_norm(function: str, norm: Any) -> Any:
+    if norm is None and not _modes.is_strict():
+        return "backward"  # NumPy's own default
     return checked_choice(function, "norm", norm, ("backward", "ortho", "forward"))
 
 

@@ -52,7 +52,7 @@ def _stepped(values: np.ndarray) -> np.ndarray:
 
 
 def _reversed(values: np.ndarray) -> np.ndarray:
-    backwards = (slice(None, None, -1),) * values.ndim
+    backwards = (slice(None, None, -1),) * values.ndim + (...,)  # the Ellipsis keeps a 0-d array an array
     return np.array(values[backwards], order="C")[backwards]
 
 
@@ -83,6 +83,7 @@ def lay_out(values: Any, arrangement: str) -> np.ndarray:
     """A writable NumPy array of these values, in memory of its own, in one of ``ARRANGEMENTS``."""
     values = np.asarray(values)
     view = ARRANGEMENTS[arrangement](values)
+    assert isinstance(view, np.ndarray)
     assert view.shape == values.shape
     assert view.dtype == values.dtype
     return view

@@ -380,7 +380,7 @@ def test_pythons_types_name_the_default_dtypes_in_default_mode(kind, name):
 
 @pytest.mark.parametrize(
     "other",
-    ["float64", "f8", "", None, 8, 1.0, object, str, object(), np.dtype("U3"), np.dtype("M8[s]"), np.dtype(">f8"), [1]],
+    ["float64", "f8", "", None, 8, 1.0, object, str, ..., np.dtype("U3"), np.dtype("M8[s]"), np.dtype(">f8"), [1]],
 )
 def test_what_is_no_dtype_is_refused_and_named(other):
     for strict in (False, True):

@@ -389,11 +389,13 @@ def _arange_size(given: dict[str, Any]) -> float:
         isinstance(start, int | float) and isinstance(stop, int | float) and isinstance(step, int | float) and step
     ):
         return 0
+    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
+        return -(-(stop - start) // step)
     try:
         count = (stop - start) / step
     except OverflowError:  # an integer beyond the floats
         return math.inf
-    return math.inf if math.isnan(count) else count
+    return math.ceil(count) if math.isfinite(count) else math.inf
 
 
 def _eye_size(given: dict[str, Any]) -> int:

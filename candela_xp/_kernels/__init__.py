@@ -23,8 +23,9 @@ _CORRECTED: dict[str, dict[str, Kernel]] = {
     "narrow": {"nextafter": nextafter},
 }
 
-# These move, set or read bits of the narrow dtype itself, and are native in NumPy (float16) and ml_dtypes.
-_NATIVE = frozenset(["abs", "copysign", "isfinite", "isinf", "isnan", "negative", "nextafter", "positive", "signbit"])
+# These move, set or read bits of the narrow dtype itself, and are native in NumPy (float16) and ml_dtypes. copysign is
+# not among them: for the dtypes without -0 (fnuz) ml_dtypes sets the bit all the same, and 0 becomes NaN.
+_NATIVE = frozenset(["abs", "isfinite", "isinf", "isnan", "negative", "nextafter", "positive", "signbit"])
 
 
 @functools.cache

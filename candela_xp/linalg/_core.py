@@ -53,7 +53,7 @@ def parse(signature: str) -> tuple[Core, ...]:
     )
 
 
-_PLACES = {1: "last axis", 2: "second last axis"}
+_PLACES = {1: "the last axis", 2: "the second last axis"}
 
 
 def _place(position: int, count: int, axis: int | None) -> str:
@@ -112,12 +112,12 @@ def core_shapes(
                 theirs, here = names[other], _place(position, count, axis)
                 raise ValueError(
                     f"{function}: {theirs} has shape {_shape(shapes[other], axis)}, {name} {_shape(shape, axis)}: "
-                    f"the {where} of {theirs} ({before}) must equal the {here} of {name} ({extent})"
+                    f"{where} of {theirs} ({before}) must equal {here} of {name} ({extent})"
                 )
     if len(stacks) == 2 and stacks[0] and stacks[1] and broadcast_shapes(stacks) is None:
         raise ValueError(
             f"{function}: {names[0]} has shape {_shape(shapes[0], axis)}, {names[1]} {_shape(shapes[1], axis)}: "
-            f"the stacks {stacks[0]} and {stacks[1]} don't broadcast"
+            f"the {'stacks' if axis is None else 'other axes'} {stacks[0]} and {stacks[1]} don't broadcast"
         )
     return tuple(stacks)
 

@@ -17,6 +17,7 @@ from candela_xp._public import checked_integer, common_device, fill_in_place, na
 from candela_xp._revisions import add, public
 from candela_xp._statistical import accumulated
 from candela_xp.linalg._core import Array, checked_matrices, core, core_dtype, finished, working
+from candela_xp.linalg._solvers import inverse
 
 Axes = int | tuple[Sequence[int], Sequence[int]]
 
@@ -447,7 +448,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
         identity = np.empty(x.shape, x.dtype)
         identity[...] = np.eye(x.shape[-1], dtype=x.dtype)
         return identity
-    square: Array = np.linalg.inv(x) if exponent < 0 else x
+    square: Array = inverse(x) if exponent < 0 else x
     exponent = abs(exponent)
     power: Array | None = None
     while exponent:

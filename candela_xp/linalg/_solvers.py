@@ -23,6 +23,31 @@ class SlogdetResult(NamedTuple):
     logabsdet: NDArray
 
 
+def _undefined(x: Array) -> Array:
+    """Which matrices of a stack hold a NaN. LAPACK takes a NaN for the pivot 0 where it comes first."""
+    return np.asarray(np.isnan(x).any(axis=(-2, -1)))
+
+
+def inverse(x: Array) -> Array:
+    """Inverses; of a matrix with NaN all NaN.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix is singular.
+    """
+    try:
+        return np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        undefined = _undefined(x)
+        if not undefined.any():
+            raise
+        lost = undefined[..., np.newaxis, np.newaxis]
+        return np.asarray(
+            np.where(lost, x.dtype.type(np.nan), np.linalg.inv(np.where(lost, np.eye(x.shape[-1]), x).astype(x.dtype)))
+        )
+
+
 # Up to this many rows the error of a sum of logarithms outweighs that of the elimination itself.
 SCALED_SIZE = 64
 
@@ -57,6 +82,8 @@ def det(x: Array, /) -> Array:
     # A NaN that was there before is no invalid operation; NumPy's elimination says it is.
     with np.errstate(invalid="ignore"):
         value = np.asarray(np.linalg.det(x))
+    if not value.all():
+        value = np.asarray(np.where((value == 0) & _undefined(x), value.dtype.type(np.nan), value))
     size = x.shape[-1]
     if x.dtype.char in "fF" or not 0 < size <= SCALED_SIZE:
         # NumPy computes single precision in double and rounds once.
@@ -110,8 +137,12 @@ def slogdet(x: Array, /) -> tuple[Array, Array]:
     Source: array API 2025.12, ``slogdet``; in the standard since 2021.12, complex since 2022.12.
     """
     with np.errstate(invalid="ignore"):
-        sign, logabsdet = np.linalg.slogdet(x)
-    return np.asarray(sign), np.asarray(logabsdet)
+        sign, logabsdet = map(np.asarray, np.linalg.slogdet(x))
+    if not sign.all():
+        lost = (sign == 0) & _undefined(x)
+        sign = np.where(lost, sign.dtype.type(np.nan), sign)
+        logabsdet = np.where(lost, logabsdet.dtype.type(np.nan), logabsdet)
+    return sign, logabsdet
 
 
 @public(namespace="linalg")
@@ -127,7 +158,7 @@ def inv(x: Array, /) -> Array:
     Returns
     -------
     NDArray
-        Inverses, of the shape and dtype of ``x``.
+        Inverses, of the shape and dtype of ``x``; of a matrix with NaN all NaN.
 
     Raises
     ------
@@ -141,7 +172,7 @@ def inv(x: Array, /) -> Array:
     -----
     Source: array API 2025.12, ``inv``; in the standard since 2021.12, complex since 2022.12.
     """
-    return np.linalg.inv(x)
+    return inverse(x)
 
 
 @public(namespace="linalg")
@@ -176,7 +207,15 @@ def solve(x1: Array, x2: Array, /) -> Array:
 
     Source: array API 2025.12, ``solve``; in the standard since 2021.12, complex since 2022.12.
     """
-    return np.linalg.solve(x1, x2)
+    try:
+        return np.asarray(np.linalg.solve(x1, x2))
+    except np.linalg.LinAlgError:
+        undefined = _undefined(x1)
+        if not undefined.any():
+            raise
+        sound = np.where(undefined[..., np.newaxis, np.newaxis], np.eye(x1.shape[-1]), x1).astype(x1.dtype)
+        lost = undefined[..., np.newaxis] if x2.ndim == 1 else undefined[..., np.newaxis, np.newaxis]
+        return np.asarray(np.where(lost, x1.dtype.type(np.nan), np.linalg.solve(sound, x2)))
 
 
 def _tolerance(
@@ -207,11 +246,13 @@ def _tolerance(
             raise TypeError(
                 f"{function}: rtol is an array of {rtol._dtype}, not of a real floating-point dtype; use astype"
             )
-        if broadcast_shapes((stack, rtol.shape)) != stack:
+        if rtol.size != 1 and broadcast_shapes((stack, rtol.shape)) != stack:
             raise ValueError(
                 f"{function}: rtol has shape {rtol.shape}, which doesn't stretch to the stack {stack} of x"
             )
         view = rtol._numpy()
+        if view.size == 1:
+            view = view.reshape(())
         keywords["rtol"] = (view.astype(np.float32) if rtol._dtype.kernels == "narrow" else view)[..., np.newaxis]
         return
     if isinstance(rtol, bool) or not isinstance(rtol, int | float):

@@ -73,9 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
             rows = _measured(picked, chosen.rounds, seconds, name)
             heading = "Ten elements: the cost of a call" if name == "small" else "A million elements, dense"
             parts.append(f"## {heading}\n\n{_table(rows, columns)}")
-            record[name] = [
-                {**row, "timings": {k: t._asdict() for k, t in row["timings"].items()}} for row in rows
-            ]
+            record[name] = [{**row, "timings": {k: t._asdict() for k, t in row["timings"].items()}} for row in rows]
     text = (
         "# Benchmarks\n\nWritten by `python -m benchmarks`: medians of alternating turns in one process on a shared "
         "machine of 2 cores; in parentheses the median ratio to NumPy within a turn. Times depend on the machine, "

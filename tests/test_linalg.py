@@ -418,6 +418,14 @@ def test_tensordot_with_a_number_takes_last_and_first_axes() -> None:
     assert xp.tensordot(xp.asarray(2.0), xp.asarray(3.0), axes=0).shape == ()
 
 
+def test_tensordot_takes_lists_and_single_integers_as_numpy_does_in_default_mode() -> None:
+    a, b = random((2, 3), seed=1), random((3, 2), seed=2)
+    for axes in ([[1], [0]], (1, 0), [1, 0]):
+        assert np.array_equal(np.asarray(xp.tensordot(array(a), array(b), axes=axes)), a @ b)
+        with xp.settings(strict=True), pytest.raises(TypeError, match="tensordot: axes .*; use a tuple"):
+            xp.tensordot(array(a), array(b), axes=axes)
+
+
 @pytest.mark.parametrize(
     ("axes", "error"),
     [
@@ -595,6 +603,14 @@ def test_nan_and_infinity_pass_through_determinants_without_a_warning() -> None:
         pair = xp.asarray(np.stack([np.eye(3), values]))
         assert np.array_equal(np.asarray(linalg.inv(pair))[0], np.eye(3))
         assert np.array_equal(np.asarray(linalg.solve(pair, xp.ones(3)))[0], np.ones(3))
+    # A NaN that comes first LAPACK takes for a pivot 0, and the matrix for singular.
+    first = xp.asarray(np.stack([np.eye(2), [[math.nan, 1.0], [1.0, 1.0]]]))
+    assert np.isnan(np.asarray(linalg.inv(first))).tolist() == [[[False] * 2] * 2, [[True] * 2] * 2]
+    assert np.isnan(np.asarray(linalg.solve(first, xp.ones(2)))).tolist() == [[False] * 2, [True] * 2]
+    assert np.isnan(np.asarray(linalg.solve(first, xp.ones((2, 1)))))[:, 0, 0].tolist() == [False, True]
+    assert np.isnan(np.asarray(linalg.slogdet(first).logabsdet)).tolist() == [False, True]
+    with pytest.raises(ValueError, match=r"batch index \(0,\) is singular"):
+        linalg.inv(xp.asarray(np.stack([np.ones((2, 2)), [[math.nan, 1.0], [1.0, 1.0]]])))
     mixed = np.stack([np.eye(2) * 1e6, np.full((2, 2), np.nan), np.eye(2)])
     got = np.asarray(linalg.det(xp.asarray(mixed)))
     assert got[0] == 1e12
@@ -904,6 +920,17 @@ def test_vector_norms_of_nothing_are_0_or_infinity(order: float) -> None:
     got = linalg.vector_norm(xp.zeros((2, 0, 3)), axis=1, ord=order)
     assert np.array_equal(np.asarray(got), np.full((2, 3), wanted))
     assert linalg.vector_norm(xp.zeros((2, 0)), axis=0, ord=order).shape == (0,)
+
+
+def test_orders_beyond_all_floats_are_infinity_and_numpy_s_numbers_are_orders() -> None:
+    x = xp.asarray([3.0, -4.0])
+    assert float(linalg.vector_norm(x, ord=10**400)) == 4
+    assert float(linalg.vector_norm(x, ord=-(10**400))) == 3
+    assert float(linalg.vector_norm(x, ord=np.float32(1))) == 7
+    assert float(linalg.matrix_norm(xp.ones((2, 2)), ord=np.int64(1))) == 2
+    assert int(linalg.matrix_rank(xp.eye(2), rtol=np.float64(0.5))) == 2
+    with xp.settings(strict=True), pytest.raises(TypeError, match="NumPy scalar"):
+        linalg.vector_norm(x, ord=np.float32(1))
 
 
 @pytest.mark.parametrize("scale", [1e200, 1e-200, 5e307, 1e-310])

@@ -10,29 +10,127 @@ from importlib import import_module
 from math import e, inf, nan, pi
 from typing import Any
 
+from candela_xp import fft, linalg
 from candela_xp._array import NDArray
-from candela_xp._creation import arange, asarray, empty, empty_like, eye, from_dlpack, full, full_like, linspace, meshgrid, ones, ones_like, tril, triu, zeros, zeros_like
+from candela_xp._creation import (
+    arange,
+    asarray,
+    empty,
+    empty_like,
+    eye,
+    from_dlpack,
+    full,
+    full_like,
+    linspace,
+    meshgrid,
+    ones,
+    ones_like,
+    tril,
+    triu,
+    zeros,
+    zeros_like,
+)
 from candela_xp._datatypes import astype, can_cast, finfo, iinfo, isdtype, result_type
-from candela_xp._elementwise import abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_invert, bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor, ceil, clip, conj, copysign, cos, cosh, divide, equal, exp, expm1, floor, floor_divide, greater, greater_equal, hypot, imag, isfinite, isinf, isnan, less, less_equal, log, log10, log1p, log2, logaddexp, logical_and, logical_not, logical_or, logical_xor, maximum, minimum, multiply, negative, nextafter, not_equal, positive, pow, real, reciprocal, remainder, round, sign, signbit, sin, sinh, sqrt, square, subtract, tan, tanh, trunc
+from candela_xp._device import Device
+from candela_xp._dtypes import DTYPES, DType
+from candela_xp._elementwise import (
+    abs,
+    acos,
+    acosh,
+    add,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    bitwise_and,
+    bitwise_invert,
+    bitwise_left_shift,
+    bitwise_or,
+    bitwise_right_shift,
+    bitwise_xor,
+    ceil,
+    clip,
+    conj,
+    copysign,
+    cos,
+    cosh,
+    divide,
+    equal,
+    exp,
+    expm1,
+    floor,
+    floor_divide,
+    greater,
+    greater_equal,
+    hypot,
+    imag,
+    isfinite,
+    isinf,
+    isnan,
+    less,
+    less_equal,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    multiply,
+    negative,
+    nextafter,
+    not_equal,
+    positive,
+    pow,
+    real,
+    reciprocal,
+    remainder,
+    round,
+    sign,
+    signbit,
+    sin,
+    sinh,
+    sqrt,
+    square,
+    subtract,
+    tan,
+    tanh,
+    trunc,
+)
 from candela_xp._indexing import take, take_along_axis
 from candela_xp._inspection import __array_namespace_info__
-from candela_xp._manipulation import broadcast_arrays, broadcast_shapes, broadcast_to, concat, expand_dims, flip, moveaxis, permute_dims, repeat, reshape, roll, squeeze, stack, tile, unstack
+from candela_xp._layout import Layout
+from candela_xp._manipulation import (
+    broadcast_arrays,
+    broadcast_shapes,
+    broadcast_to,
+    concat,
+    expand_dims,
+    flip,
+    moveaxis,
+    permute_dims,
+    repeat,
+    reshape,
+    roll,
+    squeeze,
+    stack,
+    tile,
+    unstack,
+)
+from candela_xp._revisions import LATEST as __array_api_version__
+from candela_xp._revisions import REVISIONS
 from candela_xp._searching import argmax, argmin, count_nonzero, nonzero, searchsorted, where
 from candela_xp._sets import isin, unique_all, unique_counts, unique_inverse, unique_values
+from candela_xp._settings import settings
 from candela_xp._sorting import argsort, sort
 from candela_xp._statistical import cumulative_prod, cumulative_sum, max, mean, min, prod, std, sum, var
 from candela_xp._utility import all, any, diff
-from candela_xp._device import Device
-from candela_xp._dtypes import DTYPES, DType
-from candela_xp._layout import Layout
-from candela_xp._revisions import LATEST as __array_api_version__
-from candela_xp._revisions import REVISIONS
-from candela_xp._settings import settings
-try:
-    from candela_xp.linalg._products import matmul, matrix_transpose, tensordot, vecdot
-    from candela_xp import fft, linalg
-except ImportError:  # TEMPORARY
-    pass
+from candela_xp.linalg._products import matmul, matrix_transpose, tensordot, vecdot
 
 __version__ = "0.1.0"
 

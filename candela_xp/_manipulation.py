@@ -185,18 +185,22 @@ def concat(arrays: tuple[NDArray, ...] | list[NDArray], /, *, axis: int | None =
     -----
     Source: array API 2025.12, ``concat``; in the standard since 2021.12.
     """
-    checked = checked_arrays("concat", arrays)
-    views, dtype, device = _joined("concat", checked)
+    return concatenated("concat", checked_arrays("concat", arrays), axis)
+
+
+def concatenated(function: str, checked: Sequence[NDArray], axis: int | None) -> NDArray:
+    """What `concat` gives, for the function that asks for it."""
+    views, dtype, device = _joined(function, checked)
     if axis is None:
         views, place = [view.reshape(-1) for view in views], 0
     else:
-        place = _index.normalise_axis("concat", axis, checked[0].ndim)
+        place = _index.normalise_axis(function, axis, checked[0].ndim)
         first = checked[0].shape
         for number, array in enumerate(checked):
             shape = array.shape
             if len(shape) != len(first) or any(a != b for k, (a, b) in enumerate(zip(shape, first)) if k != place):
                 raise ValueError(
-                    f"concat: arrays[{number}] has shape {shape}, arrays[0] {first}; only axis {place} may differ"
+                    f"{function}: arrays[{number}] has shape {shape}, arrays[0] {first}; only axis {place} may differ"
                 )
     return NDArray(np.concatenate(views, axis=place), dtype, device)
 

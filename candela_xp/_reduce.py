@@ -26,6 +26,9 @@ def _kept(x: NumPyArray, axes: Axes) -> tuple[int, ...]:
 def _running_axes(x: NumPyArray, axes: Axes) -> Axes:
     """The reduced axes along which NumPy would add row after row: those outside its innermost loop."""
     order = sorted((a for a in range(x.ndim) if x.shape[a] > 1), key=lambda a: abs(x.strides[a]))
+    if order and x.strides[order[0]] == 0:
+        # Where broadcast axes end up in NumPy's order of loops depends on the others: none is taken for the innermost.
+        return tuple([axis for axis in axes if x.shape[axis] > 1])
     reach = None
     inner = set()
     for axis in order:

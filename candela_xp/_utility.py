@@ -8,7 +8,7 @@ import numpy as np
 
 from candela_xp import _dtypes, _elementwise, _index, _public
 from candela_xp._array import NDArray, checked_array
-from candela_xp._manipulation import concat
+from candela_xp._manipulation import concatenated
 from candela_xp._public import checked_axes
 from candela_xp._revisions import public
 
@@ -140,7 +140,7 @@ def diff(
     if append is not None:
         parts.append(checked_array("diff", "append", append))
     if len(parts) > 1:
-        array = concat(parts, axis=place)
+        array = concatenated("diff", parts, place)
     # The difference of booleans is whether they differ; subtraction isn't defined for them.
     minus = _elementwise.not_equal if array._dtype.kind == "bool" else _elementwise.subtract
     for _ in range(times):

@@ -1,7 +1,8 @@
 """Fourier transforms (array API 2025.12, extension ``fft``). NumPy's pocketfft computes, in the precision of the input.
 
 Transforms between complex numbers and transforms that give real ones take complex input; in default mode real input
-counts as complex of the same precision, and integers as the default floating-point dtype.
+counts as complex of the same precision, integers as the default floating-point dtype, and ``norm=None`` as
+``"backward"``.
 """
 
 from __future__ import annotations

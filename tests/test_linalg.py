@@ -271,6 +271,12 @@ def test_matmul_of_booleans_is_numpy_s_and_refused_in_strict_mode() -> None:
         array(a) @ array(a)
 
 
+def test_what_is_known_of_shapes_stays_bounded_and_right() -> None:
+    for extent in range(300):
+        assert float(xp.vecdot(xp.ones(extent), xp.ones(extent))) == extent
+        assert linalg.outer(xp.ones(extent), xp.ones(1)).shape == (extent, 1)
+
+
 def test_matmul_promotes_and_refuses_scalars_and_strangers() -> None:
     assert (xp.ones((2, 2), dtype=xp.float32) @ xp.ones((2, 2))).dtype == xp.float64
     assert (xp.ones((2, 2), dtype=xp.int8) @ xp.ones((2, 2), dtype=xp.uint8)).dtype == xp.int16
@@ -297,6 +303,8 @@ def test_the_in_place_product_checks_before_it_writes(arrangement: str) -> None:
     assert np.array_equal(np.asarray(x), before @ np.asarray(other))
     x @= x
     kept = np.array(np.asarray(x))
+    with pytest.raises(TypeError):
+        x @= 2.0
     with pytest.raises(ValueError, match=r"in place, the result has shape \(3,\), the array \(3, 3\)"):
         x @= xp.ones(3)
     with pytest.raises(TypeError, match="in place"):
@@ -422,7 +430,7 @@ def test_tensordot_takes_lists_and_single_integers_as_numpy_does_in_default_mode
     a, b = random((2, 3), seed=1), random((3, 2), seed=2)
     for axes in ([[1], [0]], (1, 0), [1, 0]):
         assert np.array_equal(np.asarray(xp.tensordot(array(a), array(b), axes=axes)), a @ b)
-        with xp.settings(strict=True), pytest.raises(TypeError, match="tensordot: axes .*; use a tuple"):
+        with xp.settings(strict=True), pytest.raises(TypeError, match=r"tensordot: axes .*; use a tuple"):
             xp.tensordot(array(a), array(b), axes=axes)
 
 

@@ -21,7 +21,8 @@ ORDERED = ["bool", *REAL, *NARROW]
 
 
 def widened(view: np.ndarray) -> np.ndarray:
-    return view.astype(np.float32) if view.dtype.kind == "V" or view.dtype == np.float16 else view
+    # By size: NumPy calls float8_e5m2 a float ('f'), the others void ('V').
+    return view.astype(np.float32) if view.dtype.kind in "fV" and view.itemsize < 4 else view
 
 
 # -- argmax, argmin ------------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ def vector_norm(
     kept = [view.shape[a] for a in others]
     moved = view.transpose(*others, *axes)
     # Absolute values in an array of their own, the vectors one run of memory each: sums go pairwise along it.
-    flat = np.empty(moved.shape, np.abs(moved[..., :0] if moved.ndim else moved).dtype)
+    flat = np.empty(moved.shape, view.real.dtype)
     np.abs(moved, out=flat)
     value = _norm(flat.reshape(*kept, math.prod([view.shape[a] for a in axes])), order)
     shape = [1 if a in axes else n for a, n in enumerate(view.shape)] if keepdims else kept
@@ -164,11 +164,11 @@ def _frobenius(x: Array) -> Array:
 
 
 def _column_sums(x: Array) -> Array:
-    return _reduce.add(np.abs(x), (x.ndim - 2,), np.abs(x[..., :0, :0]).dtype, keepdims=False)
+    return _reduce.add(np.abs(x), (x.ndim - 2,), x.real.dtype, keepdims=False)
 
 
 def _row_sums(x: Array) -> Array:
-    return _reduce.add(np.abs(x), (x.ndim - 1,), np.abs(x[..., :0, :0]).dtype, keepdims=False)
+    return _reduce.add(np.abs(x), (x.ndim - 1,), x.real.dtype, keepdims=False)
 
 
 def _singular_values(x: Array, at_infinity: float) -> Array:

@@ -16,9 +16,9 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from math import prod
-from operator import attrgetter
+from operator import attrgetter, is_not
 from operator import index as as_index
-from types import EllipsisType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -467,8 +467,10 @@ class NDArray:
         parts = key if isinstance(key, tuple) else (key,)
         selected = _index.view(layout, parts)
         if selected is None:
-            parts = tuple([self._as_integer(part) for part in parts])
-            selected = _index.view(layout, parts)
+            plain = [self._as_integer(part) for part in parts]
+            if any(map(is_not, plain, parts)):
+                parts = tuple(plain)
+                selected = _index.view(layout, parts)
         if selected is not None and _modes.is_strict():
             used = sum(1 for p in parts if p is not None and p is not Ellipsis)
             if used < layout.ndim and not any(p is Ellipsis for p in parts):
@@ -506,7 +508,8 @@ class NDArray:
                     raise IndexError(f"index: an array of {part._dtype} is no index; use integers or a boolean mask")
                 masks += part._dtype.kind == "bool"
                 arrays += part._dtype.kind != "bool"
-                result.append(_checked_indices(part._numpy()))
+                view = part._numpy()
+                result.append(_checked_indices(view) if part._dtype is _dtypes.uint64 else view)
             elif isinstance(part, np.ndarray | np.generic | list | bool):
                 foreign = True
                 result.append(_checked_indices(_index_array(part)))
@@ -639,7 +642,12 @@ def _check_fills(source: NumPyArray, shape: tuple[int, ...]) -> None:
 def _for_mask(source: NumPyArray, gather: tuple[Any, ...], ndim: int) -> NumPyArray:
     """A value without leading axes of length 1 where NumPy takes none: where one mask covers all axes."""
     arrays = [part for part in gather if part is not Ellipsis]
-    if len(arrays) == 1 and isinstance(arrays[0], np.ndarray) and arrays[0].dtype == np.bool_ and arrays[0].ndim == ndim:
+    if (
+        len(arrays) == 1
+        and isinstance(arrays[0], np.ndarray)
+        and arrays[0].dtype == np.bool_
+        and arrays[0].ndim == ndim
+    ):
         _check_fills(source, (int(np.count_nonzero(arrays[0])),))
         return source.reshape(source.shape[-1:])
     return source
@@ -704,7 +712,7 @@ def _rebuild(
         if not layout.fits(data.nbytes // dtype.itemsize) or prod(n or 1 for n in layout.shape) >= 2**59:
             raise refusal
         view = buffer.view(layout, dtype.dtype)  # so that NumPy refuses what it cannot hold
-    except (TypeError, OverflowError):
+    except (TypeError, ValueError, OverflowError):
         raise refusal from None
     return NDArray(view, dtype, device, layout, buffer)
 

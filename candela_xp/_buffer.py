@@ -69,10 +69,8 @@ def adopt(array: np.ndarray[Any, Any]) -> tuple[Buffer, Layout] | None:
     in elements expresses.
     """
     itemsize = array.dtype.itemsize
-    if array.flags.c_contiguous:
+    if array.flags.c_contiguous:  # to NumPy, an array without elements always is
         return Buffer(array), Layout.contiguous(array.shape)
-    if array.size == 0:
-        return Buffer(np.empty(0, np.uint8)), Layout.contiguous(array.shape)
     stride = []
     for extent, step_bytes in zip(array.shape, array.strides):
         # The stride of an axis of length 1 addresses nothing; NumPy leaves any number there.

@@ -144,7 +144,9 @@ def _from_sequence(obj: Sequence[Any], dtype: DType | None, device: Device | Non
         made = np.asarray(plain, dtype=np.float64 if narrow else target and target.dtype)
     except OverflowError:
         wanted = target or _dtypes.DEFAULT_INT
-        raise ScalarOverflowError(f"asarray: a number of the sequence does not fit {wanted}; use another dtype") from None
+        raise ScalarOverflowError(
+            f"asarray: a number of the sequence does not fit {wanted}; use another dtype"
+        ) from None
     except (ValueError, TypeError) as error:
         # Ragged nesting, or NaN as an integer.
         raise ValueError(f"asarray: {error}") from None
@@ -204,7 +206,11 @@ def _leaf(one: Any, leaves: _Leaves, depth: int) -> Any:
         leaves.scalars.add(type(one))
         return one
     if not isinstance(one, NDArray):
-        one = as_python_scalar("asarray", one) if isinstance(one, _PYTHON_NUMBERS) else _from_foreign(one, None, None, None)
+        one = (
+            as_python_scalar("asarray", one)
+            if isinstance(one, _PYTHON_NUMBERS)
+            else _from_foreign(one, None, None, None)
+        )
         if isinstance(one, SCALARS):
             leaves.scalars.add(type(one))
             return one
@@ -368,9 +374,7 @@ def empty(shape: Shape, *, dtype: DType | None = None, device: Device | None = N
     Source: array API 2025.12, ``empty``; in the standard since 2021.12.
     """
     target = _float_or("empty", dtype)
-    return NDArray(
-        np.empty(checked_shape("empty", shape), target.dtype), target, _device.chosen("empty", device)
-    )
+    return NDArray(np.empty(checked_shape("empty", shape), target.dtype), target, _device.chosen("empty", device))
 
 
 @public()
@@ -401,9 +405,7 @@ def zeros(shape: Shape, *, dtype: DType | None = None, device: Device | None = N
     Source: array API 2025.12, ``zeros``; in the standard since 2021.12.
     """
     target = _float_or("zeros", dtype)
-    return NDArray(
-        np.zeros(checked_shape("zeros", shape), target.dtype), target, _device.chosen("zeros", device)
-    )
+    return NDArray(np.zeros(checked_shape("zeros", shape), target.dtype), target, _device.chosen("zeros", device))
 
 
 @public()
@@ -738,7 +740,8 @@ def _ranged(first: int | float, distance: int | float, count: int, dtype: DType)
             return (steps.view(np.int64) if dtype.kind == "int" else steps).astype(dtype.dtype, copy=False)
     if isinstance(first, int) and isinstance(distance, int) and dtype.kernels != "narrow" and count:
         last = first + distance * (count - 1)
-        if max(abs(first), abs(last)) > 2**53 and -(2**63) <= min(first, last) and max(first, last) < 2**63:
+        low, high = min(first, last), max(first, last)
+        if max(-low, high) > 2**53 and low >= -(2**63) and high < 2**63:
             # float64 would round the product and the sum; an integer is rounded once.
             return _ranged(first, distance, count, _dtypes.int64).astype(dtype.dtype)
     # NumPy's own arange rounds the step to what start + step leaves of it, and adds that up.
@@ -820,7 +823,7 @@ def linspace(
 
 
 def _spaced(first: Any, last: Any, count: int, endpoint: bool, dtype: DType) -> NumPyArray:
-    """Points between two floats or complex numbers; the ends are exact, also where the interval's length is infinite."""
+    """Points between two floats or complex numbers; the ends are exact, also where the length is infinite."""
     half = False
     if np.isfinite(first) and np.isfinite(last) and not np.isfinite(last - first):
         # The length of the interval overflows; half of each end doesn't reach that far.
@@ -984,6 +987,8 @@ def meshgrid(*arrays: NDArray, indexing: str = "xy") -> tuple[NDArray, ...]:
     """
     checked = _public.checked_arrays("meshgrid", arrays)
     order = checked_choice("meshgrid", "indexing", indexing, ("xy", "ij"))
+    if checked:
+        _public.common_device("meshgrid", checked)
     for number, array in enumerate(checked):
         if array.ndim > 1:
             raise ValueError(f"meshgrid: array {number} has shape {array.shape}; each must have one axis")

@@ -15,9 +15,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from candela_xp import _device, _dtypes, _modes, _public
-from candela_xp._array import SCALARS, NDArray, Scalar, checked_array, scalar_array
+from candela_xp._array import SCALARS, NDArray, Scalar, as_python_scalar, checked_array, scalar_array
 from candela_xp._dtypes import DType
-from candela_xp._kernels import lookup
 from candela_xp._public import Operation, reject_unknown
 from candela_xp._revisions import public
 
@@ -283,8 +282,8 @@ def floor(x: NDArray, /) -> NDArray:
 def floor_divide(x1: NDArray | Scalar, x2: NDArray | Scalar, /) -> NDArray:
     """Greatest integer not above the quotient of two operands.
 
-    An infinite dividend gives an infinity, an infinite divisor 0 or -0 (for finite dividends), as the standard's special cases
-    say; NumPy gives NaN and -1. Finite operands agree with Python's ``//``.
+    An infinite dividend gives an infinity, an infinite divisor 0 or -0 (for finite dividends), as the standard's
+    special cases say; NumPy gives NaN and -1. Finite operands agree with Python's ``//``.
     """
 
 
@@ -415,8 +414,8 @@ def positive(x: NDArray, /) -> NDArray:
 def pow(x1: NDArray | Scalar, x2: NDArray | Scalar, /) -> NDArray:
     """x1 raised to the power x2.
 
-    An exponent of 0.5 is no square root: ``pow(-inf, 0.5)`` is inf and ``pow(-0.0, 0.5)`` is 0, whatever the shape of the
-    exponent. Complex powers follow ``exp(x2 * log(x1))``. An integer to a negative power raises ValueError.
+    An exponent of 0.5 is no square root: ``pow(-inf, 0.5)`` is inf and ``pow(-0.0, 0.5)`` is 0, whatever the shape
+    of the exponent. Complex powers follow ``exp(x2 * log(x1))``. An integer to a negative power raises ValueError.
     """
 
 
@@ -601,7 +600,7 @@ def clip(
             _device.shared("clip", array._device, bound._device)
             bounds.append(_bound(name, array, bound, compute))
         else:
-            value = _public.as_python_scalar("clip", bound) if isinstance(bound, np.generic) else bound
+            value = as_python_scalar("clip", bound) if isinstance(bound, np.generic) else bound
             if not isinstance(value, SCALARS):
                 raise TypeError(f"clip: {name} is a {type(value).__name__}, not an array or a Python scalar")
             if _dtypes.scalar_dtype("clip", compute, value) is not compute:

@@ -77,9 +77,7 @@ class Info:
             "indexing": _dtypes.DEFAULT_INDEX,
         }
 
-    def dtypes(
-        self, *, device: Device | None = None, kind: str | tuple[str, ...] | None = None
-    ) -> dict[str, DType]:
+    def dtypes(self, *, device: Device | None = None, kind: str | tuple[str, ...] | None = None) -> dict[str, DType]:
         """The dtypes of the standard, by name.
 
         Parameters

@@ -442,7 +442,8 @@ def reshape(x: NDArray, /, shape: tuple[int, ...], *, copy: bool | None = None) 
         return array._with(view)
     if copy is not None:
         raise ValueError(
-            f"reshape: cannot view shape {layout.shape}, stride {layout.stride} as {target} with copy=False; pass copy=None"
+            f"reshape: cannot view shape {layout.shape}, stride {layout.stride} as {target} with copy=False; "
+            "pass copy=None"
         )
     return NDArray(array._numpy().reshape(target), array._dtype, array._device)
 

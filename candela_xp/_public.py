@@ -260,7 +260,8 @@ def in_place(operation: Operation) -> Callable[[Any, Any], Any]:
         fill_in_place(name, x1, result, [np.shape(operand) for operand in operands])
         try:
             written = None
-            if isinstance(kernel, np.ufunc) and operands[0] is target and result is x1._dtype and kernel is not np.power:
+            direct = isinstance(kernel, np.ufunc) and kernel is not np.power
+            if direct and operands[0] is target and result is x1._dtype:
                 kernel(*operands, out=target)
             else:
                 # A corrected kernel reads its operands again after it wrote, and power can stop half-way
@@ -312,9 +313,11 @@ def undecided(name: str, x1: Any, x2: Any) -> Any:
     ------
     TypeError
         It is a NumPy array. That has no turn to take (`NDArray.__array_ufunc__` is None), Python's own message
-        would not say what to do, and ``==`` would be False without one.
+        would not say what to do, and ``==`` would be False without one. Or it is bytes, to which Python 3.12 and
+        later would append the array's memory, as they do with every buffer.
     """
-    if isinstance(x1, np.ndarray) or isinstance(x2, np.ndarray):
+    numpys = isinstance(x1, np.ndarray) or isinstance(x2, np.ndarray)
+    if numpys or (name == "add" and isinstance(x1, bytes | bytearray)):
         raise reject_unknown(name, x1, x2)
     return NotImplemented
 
@@ -366,9 +369,10 @@ def common_device(function: str, arrays: Sequence[NDArray]) -> Device:
 def common_dtype(function: str, dtypes: Sequence[DType]) -> DType:
     """The dtype in which all combine (at least one dtype)."""
     # Floats first: int16 with uint16 is int32, and that with float32 float64; one by one they leave it float32.
-    first, *others = sorted(dtypes, key=lambda dtype: dtype.kind in ("int", "uint", "bool")) if len(dtypes) > 2 else dtypes
-    common = first
-    for dtype in others:
+    if len(dtypes) > 2:
+        dtypes = sorted(dtypes, key=lambda dtype: dtype.kind in ("int", "uint", "bool"))
+    common = dtypes[0]
+    for dtype in dtypes[1:]:
         common = promote(function, common, dtype)
     return common
 

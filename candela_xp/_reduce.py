@@ -19,10 +19,6 @@ Axes = tuple[int, ...]
 BLOCK = 128
 
 
-def _kept(x: NumPyArray, axes: Axes) -> tuple[int, ...]:
-    return tuple([1 if axis in axes else extent for axis, extent in enumerate(x.shape)])
-
-
 def _running_axes(x: NumPyArray, axes: Axes) -> Axes:
     """The reduced axes along which NumPy would add row after row: those outside its innermost loop."""
     order = sorted((a for a in range(x.ndim) if x.shape[a] > 1), key=lambda a: abs(x.strides[a]))
@@ -67,7 +63,7 @@ def _add(x: NumPyArray, axes: Axes) -> NumPyArray:
 def add(x: NumPyArray, axes: Axes, dtype: np.dtype[Any], *, keepdims: bool) -> NumPyArray:
     """Sum over axes in ``dtype``; pairwise for floating-point numbers."""
     if dtype.kind not in "fc" or x.size <= BLOCK or not axes:
-        return np.asarray(np.add.reduce(x, axis=axes, dtype=dtype, keepdims=keepdims))
+        return np.asarray(np.add.reduce(x, axis=axes, dtype=dtype, keepdims=keepdims))  # type: ignore[call-overload]
     if x.dtype != dtype:
         x = x.astype(dtype)
     total = _add(x, axes)
@@ -76,7 +72,7 @@ def add(x: NumPyArray, axes: Axes, dtype: np.dtype[Any], *, keepdims: bool) -> N
 
 def multiply(x: NumPyArray, axes: Axes, dtype: np.dtype[Any], *, keepdims: bool) -> NumPyArray:
     """Product over axes in ``dtype``."""
-    return np.asarray(np.multiply.reduce(x, axis=axes, dtype=dtype, keepdims=keepdims))
+    return np.asarray(np.multiply.reduce(x, axis=axes, dtype=dtype, keepdims=keepdims))  # type: ignore[call-overload]
 
 
 def _count(x: NumPyArray, axes: Axes) -> int:
@@ -109,15 +105,13 @@ def var(x: NumPyArray, axes: Axes, dtype: np.dtype[Any], correction: float, *, k
     return _over(add(deviation, axes, deviation.dtype, keepdims=keepdims), _count(x, axes) - correction)
 
 
-def scan(
-    kernel: np.ufunc, x: NumPyArray, axis: int, dtype: np.dtype[Any], *, include_initial: bool
-) -> NumPyArray:
+def scan(kernel: np.ufunc, x: NumPyArray, axis: int, dtype: np.dtype[Any], *, include_initial: bool) -> NumPyArray:
     """Running sums or products along an axis, behind the identity if asked for."""
     if not include_initial:
-        return kernel.accumulate(x, axis=axis, dtype=dtype)  # type: ignore[no-any-return]
+        return kernel.accumulate(x, axis=axis, dtype=dtype)
     shape = (*x.shape[:axis], x.shape[axis] + 1, *x.shape[axis + 1 :])
     out = np.empty(shape, dtype)
-    before = (slice(None),) * axis
+    before: tuple[Any, ...] = (slice(None),) * axis
     out[(*before, 0)] = kernel.identity
     kernel.accumulate(x, axis=axis, dtype=dtype, out=out[(*before, slice(1, None))])
     return out

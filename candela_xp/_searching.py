@@ -240,19 +240,19 @@ def _sorter(x: NDArray, sorter: Any) -> NumPyArray | None:
     if order.shape != x.shape:
         raise ValueError(f"searchsorted: sorter has shape {order.shape}, x1 {x.shape}")
     view = order._numpy()
-    if view.size and not (0 <= int(view.min()) and int(view.max()) < x.size):
+    if view.size and (int(view.min()) < 0 or int(view.max()) >= x.size):
         raise IndexError(f"searchsorted: sorter must hold 0..{x.size - 1}, got {int(view.min())}..{int(view.max())}")
     return view.astype(np.intp)
 
 
 def _insertion(x1: NDArray, x2: NDArray, side: str, order: NumPyArray | None) -> NumPyArray:
-    common = _public.promote("searchsorted", x1._dtype, x2._dtype)
+    common = _dtypes.promote("searchsorted", x1._dtype, x2._dtype)
     if common.kind == "float" and {x1._dtype.kind, x2._dtype.kind} == {"int", "uint"}:
         return _insertion_across_signs(x1, x2, side, order)
     a, b = _public.cast(x1, common), _public.cast(x2, common)
     if common.kernels == "narrow":
         a, b = a.astype(np.float32), b.astype(np.float32)
-    return np.asarray(np.searchsorted(a, b, side=side, sorter=order))  # type: ignore[call-overload,no-any-return]  # side is checked
+    return np.asarray(np.searchsorted(a, b, side=side, sorter=order))  # type: ignore[call-overload]  # side is checked
 
 
 def _insertion_across_signs(x1: NDArray, x2: NDArray, side: str, order: NumPyArray | None) -> NumPyArray:
@@ -320,7 +320,5 @@ def chosen_operands(function: str, first: NDArray, x1: Any, x2: Any) -> tuple[An
     for x in operands:
         if not isinstance(x, NDArray):
             dtype = _dtypes.scalar_dtype(function, dtype, x)
-    a, b = (
-        _public.cast(x, dtype) if isinstance(x, NDArray) else scalar_array(function, x, dtype) for x in operands
-    )
+    a, b = (_public.cast(x, dtype) if isinstance(x, NDArray) else scalar_array(function, x, dtype) for x in operands)
     return a, b, dtype

@@ -241,7 +241,7 @@ def _found(first: NDArray, x1: Any, x2: Any) -> NumPyArray:
     """Membership, in a dtype that holds the values of both operands as far as they can be equal."""
     if isinstance(x1, NDArray) and isinstance(x2, NDArray) and {x1._dtype.kind, x2._dtype.kind} == {"int", "uint"}:
         a, b = x1._numpy(), x2._numpy()
-        if _public.promote("isin", x1._dtype, x2._dtype).kind == "float":
+        if _dtypes.promote("isin", x1._dtype, x2._dtype).kind == "float":
             # uint64 with a signed dtype: a negative number equals no unsigned one, the others fit uint64.
             if x1._dtype.kind == "int":
                 return np.isin(a.astype(np.uint64), b) & (a >= 0)

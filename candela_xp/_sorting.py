@@ -5,7 +5,7 @@ NaN comes last in ascending order, so first in descending order; -0 and +0 are e
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -80,7 +80,7 @@ def sort(x: NDArray, /, *, axis: int = -1, descending: bool = False, stable: boo
     """
     array, place = _arguments("sort", x, axis)
     view = comparable(array)
-    kind = "stable" if stable else None
+    kind: Literal["stable"] | None = "stable" if stable else None
     # Sorting the reversed axis and reversing the result keeps equal elements in their order, and needs no
     # negation, which the least integer and the unsigned ones don't survive.
     flipped = np.flip(view, place) if descending else view
@@ -125,7 +125,7 @@ def argsort(x: NDArray, /, *, axis: int = -1, descending: bool = False, stable: 
     """
     array, place = _arguments("argsort", x, axis)
     view = comparable(array)
-    kind = "stable" if stable else None
+    kind: Literal["stable"] | None = "stable" if stable else None
     if descending:
         result = np.flip(np.argsort(np.flip(view, place), axis=place, kind=kind), place)
         result = np.subtract(array.shape[place] - 1, result)

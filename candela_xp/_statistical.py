@@ -378,9 +378,7 @@ def min(x: NDArray, /, *, axis: Axis = None, keepdims: bool = False) -> NDArray:
     return _extreme("min", np.minimum, x, axis, keepdims)
 
 
-def _scanned(
-    function: str, kernel: np.ufunc, x: Any, axis: int | None, dtype: Any, include_initial: bool
-) -> NDArray:
+def _scanned(function: str, kernel: np.ufunc, x: Any, axis: int | None, dtype: Any, include_initial: bool) -> NDArray:
     array = _operand(function, x, "numeric")
     target = _checked_cast(function, array, dtype) or accumulated(array._dtype)
     view, compute = _computed(array, target)

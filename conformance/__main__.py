@@ -1,4 +1,4 @@
-"""Command line of the conformance runs: ``python -m conformance fetch`` and ``python -m conformance suite``."""
+"""Command line of the conformance runs: ``python -m conformance`` with ``fetch``, ``suite`` or ``clients``."""
 
 from __future__ import annotations
 
@@ -13,14 +13,20 @@ from ._cache import UnavailableError, cache_root, fetch
 from ._pins import PINS, REVISIONS, SPEC_URL, SUITE_URL
 from ._plan import MODES, ROOT, Options
 from ._suite import run
+from .clients import _causes, _page
+from .clients._clients import BACKENDS, CLIENTS, named
+from .clients._clients import MODES as CLIENT_MODES
+from .clients._plan import plan as plan_clients
+from .clients._run import run as run_clients
 
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of all commands."""
     top = argparse.ArgumentParser(prog="python -m conformance", description="Other people's suites against candela_xp.")
-    commands = top.add_subparsers(dest="command", required=True, metavar="{fetch,suite}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="{fetch,suite,clients}")
     _add_fetch(commands.add_parser("fetch", help="put the official suite into the cache"))
     _add_suite(commands.add_parser("suite", help="run the official suite and write the report"))
+    _add_clients(commands.add_parser("clients", help="run the tests of libraries that take our arrays"))
     return top
 
 
@@ -51,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = parser().parse_args(argv)
     try:
-        return _fetch(arguments) if arguments.command == "fetch" else _suite(arguments)
+        return {"fetch": _fetch, "suite": _suite, "clients": _clients}[arguments.command](arguments)
     except UnavailableError as error:
         print(error, file=sys.stderr)
         return 2
@@ -85,6 +91,18 @@ def _add_suite(command: argparse.ArgumentParser) -> None:
     add("--report-dir", type=Path, default=ROOT / "docs", metavar="DIR", help="where the report goes (default: docs)")
 
 
+def _add_clients(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    names = [client.name for client in CLIENTS]
+    add("clients", nargs="*", metavar="NAME", help=f"of {', '.join(names)} (default: all)")
+    add("--mode", choices=[*CLIENT_MODES, "both"], default="both", help="how clients see candela_xp (default: both)")
+    add("--backend", choices=BACKENDS, nargs="+", default=["candela_xp"], help="whose arrays (default: candela_xp)")
+    add("-n", dest="processes", metavar="PROCESSES", help="processes of pytest-xdist, a number or auto")
+    add("--keep", action="store_true", help="keep pytest's output of each run, and say where")
+    add("--no-report", action="store_true", help="don't write conformance.md and clients.json")
+    add("--report-dir", type=Path, default=ROOT / "docs", metavar="DIR", help="where the report goes (default: docs)")
+
+
 def _fetch(arguments: argparse.Namespace) -> int:
     root = cache_root(os.environ)
     sources = {"suite_source": arguments.suite_source, "spec_source": arguments.spec_source}
@@ -100,6 +118,30 @@ def _suite(arguments: argparse.Namespace) -> int:
         for path in _report.write(arguments.report_dir, rows):
             print(f"wrote {path}")
     return 1 if any(row.failed for row in rows) else 0
+
+
+def _clients(arguments: argparse.Namespace) -> int:
+    try:
+        chosen = named(arguments.clients)
+    except ValueError as error:
+        raise UnavailableError(str(error)) from error
+    causes = _causes.read(_causes.CAUSES.read_text(encoding="utf-8"))
+    modes = CLIENT_MODES if arguments.mode == "both" else (arguments.mode,)
+    jobs = plan_clients(chosen, list(dict.fromkeys(arguments.backend)), modes)
+    rows = run_clients(
+        jobs,
+        causes,
+        cache_root(os.environ),
+        os.environ,
+        sys.stderr,
+        processes=arguments.processes,
+        keep=arguments.keep,
+    )
+    if not arguments.no_report:
+        for path in _page.write(arguments.report_dir, rows, causes):
+            print(f"wrote {path}")
+    ours = [row for row in rows if row.backend == "candela_xp"]
+    return 1 if any(_causes.unexplained(causes, row.client, row.mode, row.failed) for row in ours) else 0
 
 
 def _positive(text: str) -> int:

@@ -33,23 +33,23 @@ def write(directory: Path, rows: Sequence[Row]) -> list[Path]:
     return [page_path, data_path]
 
 
-def insert(page: str, text: str) -> str:
-    """Put text between the markers of a page, at its end if it has none.
+def insert(page: str, text: str, begin: str = BEGIN, end: str = END) -> str:
+    """Put text between two markers of a page, at its end if it has none.
 
     Raises
     ------
     ValueError
         The page doesn't have each marker once, begin before end.
     """
-    if BEGIN not in page and END not in page:
-        page = f"{page.rstrip()}\n\n{BEGIN}\n{END}\n"
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end) or BEGIN in rest or END in after:
+    if begin not in page and end not in page:
+        page = f"{page.rstrip()}\n\n{begin}\n{end}\n"
+    before, found_begin, rest = page.partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not (found_begin and found_end) or begin in rest or end in after:
         raise ValueError(
-            f"conformance.md: must have {BEGIN} and {END} once each, in this order; repair the page by hand"
+            f"conformance.md: must have {begin} and {end} once each, in this order; repair the page by hand"
         )
-    return f"{before}{BEGIN}\n{text.strip()}\n{END}{after}"
+    return f"{before}{begin}\n{text.strip()}\n{end}{after}"
 
 
 def section(rows: Sequence[Row]) -> str:
@@ -99,7 +99,7 @@ def _failures(rows: Sequence[Row]) -> list[str]:
     parts = []
     for row in rows:
         if row.failed:
-            lines = [f"- {_code(outcome.id)}: {_plain(outcome.reason)}" for outcome in row.failed]
+            lines = [f"- {_code(outcome.id)}: {plain(outcome.reason)}" for outcome in row.failed]
             parts.append(f"### Failed: {row.revision}, {row.mode} mode\n\n" + "\n".join(lines))
     return parts
 
@@ -121,7 +121,7 @@ def _by_reason(outcomes: Sequence[Outcome]) -> list[str]:
     for outcome in outcomes:
         groups.setdefault(outcome.reason, []).append(outcome.id)
     return [
-        f"- {_plain(reason)} ({len(ids)}): {', '.join(_code(test) for test in ids)}"
+        f"- {plain(reason)} ({len(ids)}): {', '.join(_code(test) for test in ids)}"
         for reason, ids in sorted(groups.items())
     ]
 
@@ -140,7 +140,7 @@ def _code(test: str) -> str:
     return f"`{text}`" if "`" not in text else f"`` {text} ``"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """A message of others as text: what markdown or HTML would read as markup is escaped."""
     line = " ".join(text.split())
     line = line if len(line) <= 400 else f"{line[:400]}…"

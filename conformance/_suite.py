@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
 import time
@@ -14,8 +13,9 @@ from typing import TextIO
 
 from ._cache import Checkout, UnavailableError, require
 from ._plan import ROOT, Options, Task, command, environment, plan
+from ._process import follow
 from ._progress import Progress
-from ._results import Outcome, Row, Run, breakdown, merge
+from ._results import Outcome, Row, Run, merge
 
 # What the suite imports (its requirements.txt); its conftest refuses to load without pytest-json-report.
 NEEDED = ("pytest", "hypothesis", "ndindex", "pytest-json-report")
@@ -108,29 +108,18 @@ def _run(
 ) -> Run:
     label = f"{task.label}, seed {seed}"
     started = time.monotonic()
-    result = Run()
     with tempfile.TemporaryDirectory(prefix="candela-xp-conformance-") as name:
         scratch = Path(name)
         written = scratch / "outcomes.jsonl"
-        written.touch()
-        variables = environment(
-            task, base, outcomes=written, storage=scratch / "hypothesis", installed=is_installed(sys.path)
+        result, trouble = follow(
+            command(options, seed),
+            environment(task, base, outcomes=written, storage=scratch / "hypothesis", installed=is_installed(sys.path)),
+            at=checkout.path,
+            outcomes=written,
+            log=scratch / "pytest.log",
+            show=lambda state: progress.update(label, len(state.outcomes), state.total, state.failed),
+            poll=_POLL_SECONDS,
         )
-        with (scratch / "pytest.log").open("wb") as log, written.open(encoding="utf-8") as lines:
-            process = subprocess.Popen(
-                command(options, seed), cwd=checkout.path, env=variables, stdout=log, stderr=subprocess.STDOUT
-            )
-            try:
-                for text in _tail(lines, process):
-                    result.feed(text)
-                    progress.update(label, len(result.outcomes), result.total, result.failed)
-            finally:  # also when interrupted: never leave a suite running that nobody reads
-                process.kill()
-                process.wait()
-        trouble = breakdown(result)
-        if trouble is not None:
-            tail = (scratch / "pytest.log").read_text(encoding="utf-8", errors="replace")[-6000:]
-            result.outcomes["(the run itself)"] = Outcome("(the run itself)", "failed", trouble, tail)
     outcomes = result.outcomes.values()
     skipped = sum(outcome.verdict == "skipped" for outcome in outcomes)
     counts = f"{len(outcomes) - skipped - result.failed} passed, {result.failed} failed, {skipped} skipped"
@@ -138,18 +127,3 @@ def _run(
     shown = describe(outcomes, verbose=options.verbose or trouble is not None)
     progress.finish("\n".join([f"{label}: {counts} in {time.monotonic() - started:.0f} s", *shown]))
     return result
-
-
-def _tail(lines: TextIO, process: subprocess.Popen[bytes]) -> Iterable[str]:
-    """Whole lines of a file as the process writes them, until it has ended."""
-    pending = ""
-    while True:
-        ended = process.poll() is not None  # asked before reading: what was written by then is read below
-        while text := lines.readline():
-            pending += text
-            if pending.endswith("\n"):
-                yield pending
-                pending = ""
-        if ended:
-            return
-        time.sleep(_POLL_SECONDS)

@@ -49,7 +49,7 @@ def test_random_takes_agree_with_numpy_or_are_index_errors(shape: tuple[int, ...
     try:
         want = np.take(values, places, axis)
     except IndexError:
-        with pytest.raises(IndexError, match="^take: index .* is out of range for an axis of length"):
+        with pytest.raises(IndexError, match=r"^take: index .* is out of range for an axis of length"):
             xp.take(ours(values), ours(places), axis=axis)
     else:
         assert identical(plain(xp.take(ours(values), ours(places), axis=axis)), want)
@@ -96,9 +96,9 @@ def test_an_index_outside_the_axis_names_itself_and_the_length(index: int) -> No
 
 def test_unsigned_indices_beyond_int64_do_not_wrap_into_range() -> None:
     big = xp.asarray([2**64 - 1], dtype=xp.uint64)
-    with pytest.raises(IndexError, match=f"^take: index {2**64 - 1}"):
+    with pytest.raises(IndexError, match=rf"^take: index {2**64 - 1}"):
         xp.take(xp.ones(3), big)
-    with pytest.raises(IndexError, match=f"^take_along_axis: index {2**64 - 1}"):
+    with pytest.raises(IndexError, match=rf"^take_along_axis: index {2**64 - 1}"):
         xp.take_along_axis(xp.ones(3), big)
 
 
@@ -119,7 +119,7 @@ def test_unsigned_indices_beyond_int64_do_not_wrap_into_range() -> None:
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(call: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=f"^{message}"):
+    with pytest.raises(error, match=rf"^{message}"):
         call(xp.ones((2, 3)))
 
 
@@ -135,7 +135,7 @@ def test_default_mode_takes_lists_numpy_integers_and_indices_of_any_number_of_ax
     ]  # fmt: skip
     for call, want in calls:
         assert identical(plain(call()), want)
-        with candela_settings(strict=True), pytest.raises(TypeError, match="^take.*indices .*use take"):
+        with candela_settings(strict=True), pytest.raises(TypeError, match=r"^take.*indices .*use take"):
             call()
 
 
@@ -146,6 +146,9 @@ def test_results_are_on_the_device_of_the_input_and_devices_do_not_mix() -> None
         assert xp.take(x, places[0, :], axis=0).device is there
         assert xp.take(x, [0], axis=0).device is there
         assert xp.take_along_axis(x, places).device is there
-        for function, indices in ((xp.take, xp.zeros(1, dtype=xp.int64)), (xp.take_along_axis, xp.zeros((2, 2), dtype=xp.int64))):
-            with pytest.raises(ValueError, match=f"^{function.__name__}: one array is on simulated:1"):
+        for function, indices in (
+            (xp.take, xp.zeros(1, dtype=xp.int64)),
+            (xp.take_along_axis, xp.zeros((2, 2), dtype=xp.int64)),
+        ):
+            with pytest.raises(ValueError, match=rf"^{function.__name__}: one array is on simulated:1"):
                 function(x, indices, axis=0)

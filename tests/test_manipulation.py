@@ -36,9 +36,9 @@ def test_shapes_broadcast_as_numpys(given_shapes: list[tuple[int, ...]]) -> None
     try:
         want = np.broadcast_shapes(*given_shapes)
     except ValueError:
-        with pytest.raises(ValueError, match="^broadcast_shapes: shapes .* do not broadcast"):
+        with pytest.raises(ValueError, match=r"^broadcast_shapes: shapes .* do not broadcast"):
             xp.broadcast_shapes(*given_shapes)
-        with pytest.raises(ValueError, match="^broadcast_arrays: shapes .* do not broadcast"):
+        with pytest.raises(ValueError, match=r"^broadcast_arrays: shapes .* do not broadcast"):
             xp.broadcast_arrays(*arrays)
         return
     assert xp.broadcast_shapes(*given_shapes) == want
@@ -58,7 +58,7 @@ def test_broadcast_to_stretches_every_layout_as_a_view_that_refuses_writes(dtype
             assert identical(plain(got), np.broadcast_to(view, shape)), layout
             assert shares(got, view)
     stretched = xp.broadcast_to(xp.ones((1, 2), dtype=getattr(xp, dtype)), (3, 2))
-    with pytest.raises(ValueError, match="several indices share an element .* use asarray"):
+    with pytest.raises(ValueError, match=r"several indices share an element .* use asarray"):
         stretched[...] = stretched
 
 
@@ -68,11 +68,11 @@ def test_broadcasting_refuses_other_shapes_and_no_shapes() -> None:
         with pytest.raises(ValueError, match=r"^broadcast_to: shape \(2, 3\) does not broadcast"):
             xp.broadcast_to(x, shape)
     for wrong in ("a", (1.5,), None):
-        with pytest.raises(TypeError, match="^broadcast_to: shape must be"):
+        with pytest.raises(TypeError, match=r"^broadcast_to: shape must be"):
             xp.broadcast_to(x, wrong)
-        with pytest.raises(TypeError, match="^broadcast_shapes: shape must be"):
+        with pytest.raises(TypeError, match=r"^broadcast_shapes: shape must be"):
             xp.broadcast_shapes((1,), wrong)
-    with pytest.raises(ValueError, match="^broadcast_shapes: .*negative"):
+    with pytest.raises(ValueError, match=r"^broadcast_shapes: .*negative"):
         xp.broadcast_shapes((-1,))
     assert xp.broadcast_shapes() == ()
     assert xp.broadcast_arrays() == ()
@@ -111,7 +111,7 @@ def test_expand_and_squeeze_of_axis_tuples_undo_each_other(shape: tuple[int, ...
     axes = tuple(data.draw(st.lists(st.integers(0, 4), max_size=3, unique=True)))
     ndim = len(shape) + len(axes)
     if any(axis >= ndim for axis in axes):
-        with pytest.raises(IndexError, match="^expand_dims: axis"):
+        with pytest.raises(IndexError, match=r"^expand_dims: axis"):
             xp.expand_dims(ours(values), axes)
         return
     axes = tuple(axis - ndim if data.draw(st.booleans()) else axis for axis in axes)
@@ -225,7 +225,7 @@ def test_unstack_gives_views_along_any_axis(dtype: str) -> None:
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_with_name_and_values(call: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=f"^{message}"):
+    with pytest.raises(error, match=rf"^{message}"):
         call(xp.ones((2, 3)))
 
 
@@ -242,15 +242,13 @@ def test_reshape_is_a_view_exactly_where_numpy_finds_one_or_better(given_view: A
     assert identical(plain(got), view.reshape(shape))
     if size and np.may_share_memory(view.reshape(shape), view):
         assert shares(got, view)
-    try:
+    if shares(got, view):
         same = xp.reshape(x, shape, copy=False)
-    except ValueError as error:
-        assert str(error).startswith("reshape: cannot view shape")
-        assert not np.may_share_memory(view.reshape(shape), view)
-        assert not shares(got, view)
-    else:
         assert identical(plain(same), view.reshape(shape))
         assert shares(same, view)
+    else:
+        with pytest.raises(ValueError, match=r"^reshape: cannot view shape .* with copy=False; pass copy=None"):
+            xp.reshape(x, shape, copy=False)
     copied = xp.reshape(x, shape, copy=True)
     assert identical(plain(copied), view.reshape(shape))
     assert not np.may_share_memory(plain(copied), view)
@@ -314,7 +312,7 @@ def test_concat_and_stack_promote(first: str, second: str) -> None:
         if promotable:
             assert xp.concat([ours(a), ours(b)]).dtype is xp.result_type(ours(a).dtype, ours(b).dtype)
         else:
-            with pytest.raises(TypeError, match="^concat: "):
+            with pytest.raises(TypeError, match=r"^concat: "):
                 xp.concat([ours(a), ours(b)])
 
 
@@ -391,7 +389,7 @@ def test_results_are_on_the_device_of_the_input_and_devices_do_not_mix(name: str
         if name in ("broadcast_arrays", "concat", "stack"):
             function = getattr(xp, name)
             pair = (xp.ones(2), xp.ones(2, device=there))
-            with pytest.raises(ValueError, match=f"^{name}: one array is on cpu, the other on simulated:1"):
+            with pytest.raises(ValueError, match=rf"^{name}: one array is on cpu, the other on simulated:1"):
                 function(*pair) if name == "broadcast_arrays" else function(pair)
 
 
@@ -405,7 +403,7 @@ def test_lists_stand_for_tuples_in_default_mode_only() -> None:
     ]  # fmt: skip
     for call in calls:
         assert call().size >= 6
-        with candela_settings(strict=True), pytest.raises(TypeError, match="is a list; use a tuple"):
+        with candela_settings(strict=True), pytest.raises(TypeError, match=r"is a list; use a tuple"):
             call()
 
 

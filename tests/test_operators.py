@@ -1,4 +1,4 @@
-"""Operators: forward, reflected and in place, by dtypes and scalars, against NumPy's kernels and the written-out rules."""
+"""Operators: forward, reflected and in place, by dtypes and scalars, against NumPy and the rules written out."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def same_bits(first: np.ndarray, second: np.ndarray) -> bool:
     return first.dtype == second.dtype and first.shape == second.shape and first.tobytes() == second.tobytes()
 
 
-# -- the rules, written out -----------------------------------------------------------------------------------
+# -- the rules, written out --------------------------------------------------------------------------
 
 
 def common_dtype(a: xp.DType, b: xp.DType) -> xp.DType | None:
@@ -136,7 +136,7 @@ def operands(a: xp.DType, b: xp.DType) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-# -- arrays with arrays -----------------------------------------------------------------------------------------
+# -- arrays with arrays ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", BINARY + COMPARISONS)
@@ -202,7 +202,7 @@ def test_operands_of_any_two_layouts_give_the_same_values(first, second):
     assert x._numpy().tolist() == (a - b).tolist()
 
 
-# -- arrays with scalars ----------------------------------------------------------------------------------------
+# -- arrays with scalars -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", BINARY + COMPARISONS)
@@ -248,7 +248,17 @@ def test_comparison_with_an_integer_outside_the_dtype_has_the_right_answer(name,
     limits = np.iinfo(dtype.dtype)
     values = [int(limits.min), 0, 1, int(limits.max)]
     x = xp.asarray(np.array(values, dtype.dtype))
-    for number in (int(limits.max) + 1, int(limits.min) - 1, 2**63, -(2**63) - 1, 2**64, 2**80, -(2**80), values[-1], values[0]):
+    for number in (
+        int(limits.max) + 1,
+        int(limits.min) - 1,
+        2**63,
+        -(2**63) - 1,
+        2**64,
+        2**80,
+        -(2**80),
+        values[-1],
+        values[0],
+    ):
         assert forward(name)(x, number)._numpy().tolist() == [forward(name)(v, number) for v in values]
         assert forward(name)(number, x)._numpy().tolist() == [forward(name)(number, v) for v in values]
 
@@ -264,7 +274,7 @@ def test_uint64_and_int64_compare_exactly(name, unsigned, signed):
     assert forward(name)(y, x)._numpy().tolist() == [forward(name)(b, a) for a, b in zip(unsigned, signed)]
 
 
-# -- operands that we don't know ----------------------------------------------------------------------------------
+# -- operands that we don't know ---------------------------------------------------------------------
 
 
 class Turn:
@@ -303,6 +313,12 @@ def test_an_unknown_operand_is_a_type_error_and_equal_to_nothing(name, value):
     if name in ("eq", "ne"):
         assert forward(name)(x, value) is (name == "ne")
         assert forward(name)(value, x) is (name == "ne")
+        return
+    if name == "add" and isinstance(value, bytes):
+        with pytest.raises(TypeError, match=r"add: x1 is a builtins.bytes, not an NDArray"):
+            value + x  # from Python 3.12 on it would append our memory
+        with pytest.raises(TypeError):
+            x + value
         return
     method = getattr(xp.NDArray, f"__{name.rstrip('_')}__")
     assert method(x, value) is NotImplemented
@@ -345,7 +361,7 @@ def test_a_numpy_array_is_refused_on_either_side_and_the_message_says_what_to_do
         with pytest.raises(TypeError, match=r"x[12] is a \S+, not an NDArray; use candela_xp.asarray"):
             forward(name)(left, right)
     if name not in COMPARISONS:
-        with pytest.raises(TypeError, match="not an NDArray; use candela_xp.asarray"):
+        with pytest.raises(TypeError, match=r"not an NDArray; use candela_xp.asarray"):
             in_place(name)(x, array)
         with pytest.raises(TypeError):  # NumPy's own in-place operator, and its own message
             in_place(name)(array, x)
@@ -358,7 +374,9 @@ def test_a_masked_array_is_refused_too(name):
     # our reflected operator there, and takes the values by __array__ (numpy/ma/core.py, _comparison and __iadd__).
     x, array = xp.ones(3, dtype=xp.int64), np.ma.array([1, 1, 1])
     for left, right in ((x, array), (array, x)):
-        with pytest.raises(TypeError, match=r"x[12] is a numpy\.ma\S*\.MaskedArray, not an NDArray; use candela_xp.asarray|ufunc"):
+        with pytest.raises(
+            TypeError, match=r"x[12] is a numpy\.ma\S*\.MaskedArray, not an NDArray; use candela_xp.asarray|ufunc"
+        ):
             forward(name)(left, right)
 
 
@@ -372,7 +390,9 @@ def test_ufuncs_do_not_take_us_apart():
         np.negative(x)
 
 
-@pytest.mark.parametrize("scalar", [np.timedelta64(5, "ns"), np.datetime64(1, "s"), np.str_("a"), np.bytes_(b"a"), np.longdouble(1)])
+@pytest.mark.parametrize(
+    "scalar", [np.timedelta64(5, "ns"), np.datetime64(1, "s"), np.str_("a"), np.bytes_(b"a"), np.longdouble(1)]
+)
 def test_numpy_scalars_that_are_no_numbers_of_ours_are_refused(scalar):
     x = xp.ones(3)
     for left, right in ((x, scalar), (scalar, x)):
@@ -398,8 +418,17 @@ def test_an_object_that_claims_our_namespace_is_no_array_of_ours():
         for left, right in ((x, liar), (liar, x)):
             with pytest.raises(TypeError):
                 forward(name)(left, right)
-    for function in (xp.abs, xp.sum, xp.sort, xp.linalg.diagonal, xp.reshape, xp.concat, xp.unique_values, xp.matrix_transpose):
-        with pytest.raises(TypeError, match="NDArray|sequence|tuple or list"):
+    for function in (
+        xp.abs,
+        xp.sum,
+        xp.sort,
+        xp.linalg.diagonal,
+        xp.reshape,
+        xp.concat,
+        xp.unique_values,
+        xp.matrix_transpose,
+    ):
+        with pytest.raises(TypeError, match=r"NDArray|sequence|tuple or list"):
             function(liar, (3,)) if function is xp.reshape else function(liar)
     with pytest.raises(TypeError, match="index"):
         x[liar]
@@ -409,7 +438,7 @@ def test_an_object_that_claims_our_namespace_is_no_array_of_ours():
         xp.asarray(liar)
 
 
-# -- in place ------------------------------------------------------------------------------------------------------
+# -- in place ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -421,7 +450,7 @@ def test_in_place_keeps_dtype_and_memory_or_refuses_and_keeps_the_values(name, a
         place = x._memory
         common = common_dtype(a, b)
         dtype = computed_dtype(name, common) if common else None
-        fits = dtype is not None and (dtype is a or LEVEL[dtype.kind] <= LEVEL[a.kind] and a is not xp.bool)
+        fits = dtype is not None and (dtype is a or (LEVEL[dtype.kind] <= LEVEL[a.kind] and a is not xp.bool))
         if not fits:
             with pytest.raises(TypeError, match=rf"^{FUNCTIONS[name]}: "):
                 in_place(name)(x, y)
@@ -469,7 +498,9 @@ def test_in_place_writes_into_every_layout_and_nowhere_else(name, arrangement):
         while isinstance(owner.base, np.ndarray):
             owner = owner.base
         rest = np.ones(owner.nbytes, bool)
-        inside = np.zeros(array.shape, np.int64) + (array.__array_interface__["data"][0] - owner.__array_interface__["data"][0])
+        inside = np.zeros(array.shape, np.int64) + (
+            array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+        )
         for axis, step in enumerate(array.strides):
             inside += (np.arange(array.shape[axis]) * step).reshape((-1,) + (1,) * (array.ndim - 1 - axis))
         rest[(inside.reshape(-1, 1) + np.arange(array.itemsize)).reshape(-1)] = False
@@ -555,11 +586,11 @@ def test_an_integer_to_a_negative_power_raises_and_changes_nothing(dtype):
         array = lay_out(np.array([2, 3, 4, 5], dtype.dtype), arrangement)
         x = xp.asarray(array)
         exponents = xp.asarray([2, 2, -1, 2], dtype=dtype)
-        for call in (lambda: x**exponents, lambda: x**-1, lambda: 2**exponents):
-            with pytest.raises(ValueError, match="pow: an integer to a negative power .*; use astype"):
-                call()
+        for base, exponent in ((x, exponents), (x, -1), (2, exponents)):
+            with pytest.raises(ValueError, match=r"pow: an integer to a negative power .*; use astype"):
+                base**exponent
         for exponent in (exponents, -1, exponents[2]):
-            with pytest.raises(ValueError, match="pow: an integer to a negative power .*; use astype"):
+            with pytest.raises(ValueError, match=r"pow: an integer to a negative power .*; use astype"):
                 x **= exponent
             assert array.tolist() == [2, 3, 4, 5]
 
@@ -572,11 +603,11 @@ def test_read_only_memory_is_refused_before_anything_is_computed():
         with pytest.raises(ValueError, match=rf"{FUNCTIONS[name]}: .*read-only; use asarray\(x, copy=True\)"):
             in_place(name)(x, 2.0)
     m = xp.asarray(np.broadcast_to(array, (3, 3)))
-    with pytest.raises(ValueError, match="matmul: .*copy=True"):
+    with pytest.raises(ValueError, match=r"matmul: .*copy=True"):
         m @= m
 
 
-# -- one operand ------------------------------------------------------------------------------------------------------
+# -- one operand -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ALL_DTYPES, ids=str)
@@ -589,20 +620,22 @@ def test_operators_of_one_operand_make_new_arrays(dtype):
     expected = array.astype(np.int64) if kind == "bool" else array
     assert same_bits(positive._numpy(), expected)
     size = abs(x)
-    assert same_bits(size._numpy(), np.abs(expected.astype(np.float32)).astype(dtype.dtype) if dtype.extension else np.abs(expected))
+    assert same_bits(
+        size._numpy(), np.abs(expected.astype(np.float32)).astype(dtype.dtype) if dtype.extension else np.abs(expected)
+    )
     if kind == "bool":
-        with pytest.raises(TypeError, match="negative: .*use logical_not"):
-            -x
+        with pytest.raises(TypeError, match=r"negative: .*use logical_not"):
+            operator.neg(x)
     elif dtype is not xp.float8_e8m0fnu:  # which has no sign
         assert same_bits((-x)._numpy(), (-array.astype(np.float32)).astype(dtype.dtype) if dtype.extension else -array)
     if kind in ("bool", "int", "uint"):
         assert same_bits((~x)._numpy(), ~array)
     else:
         with pytest.raises(TypeError, match="bitwise_invert: not defined for"):
-            ~x
+            operator.invert(x)
 
 
-# -- products -----------------------------------------------------------------------------------------------------------
+# -- products ----------------------------------------------------------------------------------------
 
 
 def test_matmul_as_an_operator():
@@ -630,12 +663,19 @@ def test_matmul_as_an_operator():
 
 def test_what_python_cannot_do_with_arrays_stays_a_type_error():
     x = xp.asarray([1, 2, 3])
-    for call in (lambda: divmod(x, 2), lambda: divmod(2, x), lambda: pow(x, 2, 3), lambda: hash(x), lambda: {x: 1}, lambda: round(x)):
+    for call in (
+        lambda: divmod(x, 2),
+        lambda: divmod(2, x),
+        lambda: pow(x, 2, 3),
+        lambda: hash(x),
+        lambda: {x: 1},
+        lambda: round(x),
+    ):
         with pytest.raises(TypeError):
             call()
 
 
-# -- devices and modes ----------------------------------------------------------------------------------------------------
+# -- devices and modes -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [*BINARY, *COMPARISONS, "matmul"])
@@ -687,7 +727,11 @@ def test_strict_mode_refuses_operands_that_the_standard_does_not_mix(dtype, othe
 def test_strict_mode_gives_the_same_answers_where_it_gives_any(name, dtype, data):
     first, second = operands(dtype, dtype)
     scalar = data.draw(st.sampled_from([2, 1.5, 2j]))
-    for left, right in ((xp.asarray(first), xp.asarray(second)), (xp.asarray(first), scalar), (scalar, xp.asarray(first))):
+    for left, right in (
+        (xp.asarray(first), xp.asarray(second)),
+        (xp.asarray(first), scalar),
+        (scalar, xp.asarray(first)),
+    ):
         with xp.settings(strict=True):
             try:
                 found = forward(name)(left, right)

@@ -10,8 +10,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import (
-    ALL_DTYPES, COMPLEX, FLOAT, INF, INTEGER, NAN, NARROW, REAL, REAL_FLOAT, STANDARD, arranged, examples, identical,
-    ours, plain, special, tame, twin,
+    ALL_DTYPES,
+    COMPLEX,
+    FLOAT,
+    INF,
+    INTEGER,
+    NAN,
+    NARROW,
+    REAL,
+    REAL_FLOAT,
+    STANDARD,
+    arranged,
+    examples,
+    identical,
+    ours,
+    plain,
+    special,
+    tame,
+    twin,
 )  # fmt: skip
 
 import candela_xp as xp
@@ -37,7 +53,7 @@ def test_the_first_extreme_wins_in_every_layout_along_every_axis(name: str, dtyp
         for axis in (None, *range(-view.ndim, view.ndim)):
             extent = view.size if axis is None else view.shape[axis]
             if extent == 0:
-                with pytest.raises(ValueError, match=f"^{name}: no elements to choose from"):
+                with pytest.raises(ValueError, match=rf"^{name}: no elements to choose from"):
                     getattr(xp, name)(x, axis=axis)
                 continue
             for keepdims in (False, True):
@@ -59,7 +75,7 @@ def test_nan_is_the_extreme_and_the_first_one_wins() -> None:
 def test_nonzero_lists_the_places_in_row_major_order_of_every_layout(dtype: str) -> None:
     for layout, view in [*arranged(special(dtype).reshape(3, 4)), *examples(dtype)]:
         if view.ndim == 0:
-            with pytest.raises(ValueError, match="^nonzero: a 0-d array"):
+            with pytest.raises(ValueError, match=r"^nonzero: a 0-d array"):
                 xp.nonzero(ours(view))
             continue
         got = xp.nonzero(ours(view))
@@ -71,7 +87,13 @@ def test_nonzero_lists_the_places_in_row_major_order_of_every_layout(dtype: str)
 @pytest.mark.parametrize("dtype", ALL_DTYPES)
 def test_count_nonzero_counts_over_axes_tuples_of_them_and_none(dtype: str) -> None:
     for layout, view in [*arranged(special(dtype).reshape(3, 4)), *examples(dtype)]:
-        axes: list[Any] = [None, (), *range(-view.ndim, view.ndim), tuple(range(view.ndim)), tuple(range(-view.ndim, 0))]
+        axes: list[Any] = [
+            None,
+            (),
+            *range(-view.ndim, view.ndim),
+            tuple(range(view.ndim)),
+            tuple(range(-view.ndim, 0)),
+        ]
         for axis in axes:
             for keepdims in (False, True):
                 got = xp.count_nonzero(ours(view), axis=axis, keepdims=keepdims)
@@ -114,12 +136,12 @@ def test_where_takes_scalars_and_numbers_as_conditions_in_default_mode() -> None
         assert plain(got).tolist() == (widened(numbers) != 0).astype(int).tolist()
     with pytest.raises(ValueError, match=r"^where: shapes .*\(2,\).*\(3,\)"):
         xp.where(mask, xp.ones(3), 0.0)
-    with pytest.raises(OverflowError, match="^where: 300 does not fit int8"):
+    with pytest.raises(OverflowError, match=r"^where: 300 does not fit int8"):
         xp.where(mask, xp.ones(2, dtype=xp.int8), 300)
     for wrong in ("a", None, [1], np.ones(2)):
-        with pytest.raises(TypeError, match="^where: "):
+        with pytest.raises(TypeError, match=r"^where: "):
             xp.where(mask, xp.ones(2), wrong)
-        with pytest.raises(TypeError, match="^where: condition is a"):
+        with pytest.raises(TypeError, match=r"^where: condition is a"):
             xp.where(wrong, xp.ones(2), xp.ones(2))
 
 
@@ -179,7 +201,7 @@ def test_searchsorted_puts_nan_last() -> None:
     ("call", "error", "message"),
     [
         (lambda x: xp.searchsorted(xp.ones((2, 2)), x), ValueError, "searchsorted: x1 has 2 axes"),
-        (lambda x: xp.searchsorted(x, x, side="middle"), ValueError, "searchsorted: side must be one of 'left', 'right'"),
+        (lambda x: xp.searchsorted(x, x, side="middle"), ValueError, "searchsorted: side must be one of 'left'"),
         (lambda x: xp.searchsorted(x, "a"), TypeError, "searchsorted: x2 must be an array or a real number"),
         (lambda x: xp.searchsorted(x, 1j), TypeError, "searchsorted: x2 must be an array or a real number"),
         (lambda x: xp.searchsorted(x, xp.asarray([1j])), TypeError, "searchsorted: complex numbers have no order"),
@@ -197,14 +219,14 @@ def test_searchsorted_puts_nan_last() -> None:
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(call: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=f"^{message}"):
+    with pytest.raises(error, match=rf"^{message}"):
         call(xp.ones(2))
 
 
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 @pytest.mark.parametrize("dtype", COMPLEX)
 def test_complex_numbers_have_no_order(name: str, dtype: str) -> None:
-    with pytest.raises(TypeError, match=f"^{name}: complex numbers have no order"):
+    with pytest.raises(TypeError, match=rf"^{name}: complex numbers have no order"):
         getattr(xp, name)(xp.ones(2, dtype=getattr(xp, dtype)))
 
 
@@ -219,5 +241,5 @@ def test_results_are_on_the_device_of_the_input_and_devices_do_not_mix() -> None
             lambda: xp.where(x > 0, here, x), lambda: xp.where(here > 0, x, x), lambda: xp.searchsorted(x, here),
             lambda: xp.searchsorted(x, x, sorter=xp.asarray([0, 1, 2])),
         ):  # fmt: skip
-            with pytest.raises(ValueError, match="use to_device on one of them"):
+            with pytest.raises(ValueError, match=r"use to_device on one of them"):
                 call()

@@ -9,8 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import (
-    ALL_DTYPES, COMPLEX, INF, INTEGER, NAN, NARROW, STANDARD, arranged, examples, identical, kind, ours, plain, special,
-    tame, twin,
+    ALL_DTYPES,
+    COMPLEX,
+    INF,
+    INTEGER,
+    NAN,
+    NARROW,
+    STANDARD,
+    arranged,
+    examples,
+    identical,
+    kind,
+    ours,
+    plain,
+    special,
+    tame,
+    twin,
 )  # fmt: skip
 
 import candela_xp as xp
@@ -45,7 +59,7 @@ def check(view: np.ndarray) -> None:
             assert flat[first] != flat[first]
         else:
             assert (first, count) == (same[0], len(same))
-        assert number == 0 or not (value == found[number - 1])
+        assert number == 0 or value != found[number - 1]
     assert sum(plain(counts)) == len(flat)
     if view.dtype.kind != "c":
         real = [value for value in found if value == value]
@@ -53,7 +67,11 @@ def check(view: np.ndarray) -> None:
         assert all(value != value for value in found[len(real) :]), "NaN comes last"
     assert identical(plain(xp.unique_counts(ours(view)).counts), plain(counts))
     assert identical(plain(xp.unique_inverse(ours(view)).inverse_indices), plain(inverse))
-    for other in (xp.unique_values(ours(view)), xp.unique_counts(ours(view)).values, xp.unique_inverse(ours(view)).values):
+    for other in (
+        xp.unique_values(ours(view)),
+        xp.unique_counts(ours(view)).values,
+        xp.unique_inverse(ours(view)).values,
+    ):
         assert other.dtype is values.dtype
         got = wide(plain(other))
         assert len(got) == len(found)
@@ -155,14 +173,14 @@ def test_what_does_not_fit_is_refused() -> None:
     x = xp.ones(2)
     for wrong in ("a", None, [1.0], np.ones(2)):
         for operands in ((x, wrong), (wrong, x)):
-            with pytest.raises(TypeError, match="^isin: "):
+            with pytest.raises(TypeError, match=r"^isin: "):
                 xp.isin(*operands)
-    with pytest.raises(TypeError, match="^isin: "):
+    with pytest.raises(TypeError, match=r"^isin: "):
         xp.isin(1, 2)
     for name in ("unique_all", "unique_counts", "unique_inverse", "unique_values"):
-        with pytest.raises(TypeError, match=f"^{name}: x is a builtins.list"):
+        with pytest.raises(TypeError, match=rf"^{name}: x is a builtins.list"):
             getattr(xp, name)([1, 2])
-    with candela_settings(strict=True), pytest.raises(TypeError, match="^isin: cannot mix"):
+    with candela_settings(strict=True), pytest.raises(TypeError, match=r"^isin: cannot mix"):
         xp.isin(xp.asarray([1]), xp.asarray([1.0]))
 
 
@@ -173,5 +191,5 @@ def test_results_are_on_the_device_of_the_input_and_devices_do_not_mix() -> None
         results = [*xp.unique_all(x), *xp.unique_counts(x), *xp.unique_inverse(x), xp.unique_values(x)]
         results += [xp.isin(x, x), xp.isin(x, 1.0), xp.isin(1.0, x)]
         assert {result.device for result in results} == {there}
-        with pytest.raises(ValueError, match="^isin: one array is on simulated:1, the other on cpu"):
+        with pytest.raises(ValueError, match=r"^isin: one array is on simulated:1, the other on cpu"):
             xp.isin(x, xp.ones(2))

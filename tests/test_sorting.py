@@ -8,7 +8,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import ALL_DTYPES, COMPLEX, INF, INTEGER, NAN, NARROW, REAL, arranged, examples, identical, ours, plain, special, tame, twin
+from oracles import (
+    ALL_DTYPES,
+    COMPLEX,
+    INF,
+    INTEGER,
+    NAN,
+    NARROW,
+    REAL,
+    arranged,
+    examples,
+    identical,
+    ours,
+    plain,
+    special,
+    tame,
+    twin,
+)
 
 import candela_xp as xp
 from candela_xp import settings as candela_settings
@@ -18,6 +34,7 @@ ORDERED = ["bool", *REAL, *NARROW]
 
 def order_of(values: list[float], descending: bool) -> list[int]:
     """Stable order by Python's sort: NaN greatest, -0 equal to 0."""
+
     def rank(place: int) -> tuple[int, float]:
         value = values[place]
         return (1, 0) if isinstance(value, float) and math.isnan(value) else (0, value)
@@ -67,7 +84,7 @@ def test_every_layout_is_sorted_also_empty_and_broadcast_ones(dtype: str) -> Non
     for layout, view in examples(dtype):
         for name in ("sort", "argsort"):
             if view.ndim == 0:
-                with pytest.raises(ValueError, match=f"^{name}: a 0-d array has no axis"):
+                with pytest.raises(ValueError, match=rf"^{name}: a 0-d array has no axis"):
                     getattr(xp, name)(ours(view))
                 continue
             wide = view.astype(np.float64)
@@ -112,20 +129,20 @@ def test_long_arrays_with_many_ties_stay_stable(dtype: str) -> None:
 def test_what_has_no_order_or_axis_is_refused(name: str) -> None:
     function = getattr(xp, name)
     for dtype in COMPLEX:
-        with pytest.raises(TypeError, match=f"^{name}: complex numbers have no order; use real, imag or abs"):
+        with pytest.raises(TypeError, match=rf"^{name}: complex numbers have no order; use real, imag or abs"):
             function(xp.ones(2, dtype=getattr(xp, dtype)))
-    with pytest.raises(IndexError, match=f"^{name}: axis 1 is out of range"):
+    with pytest.raises(IndexError, match=rf"^{name}: axis 1 is out of range"):
         function(xp.ones(2), axis=1)
     for wrong in (None, (0,), 0.5):
-        with pytest.raises(TypeError, match=f"^{name}: axis must be an integer"):
+        with pytest.raises(TypeError, match=rf"^{name}: axis must be an integer"):
             function(xp.ones(2), axis=wrong)
-    with pytest.raises(TypeError, match=f"^{name}: x is a builtins.list"):
+    with pytest.raises(TypeError, match=rf"^{name}: x is a builtins.list"):
         function([2, 1])
     with candela_settings(strict=True):
         for dtype in ALL_DTYPES:
             if dtype in REAL or dtype in NARROW or dtype in INTEGER:
                 assert function(xp.ones(2, dtype=getattr(xp, dtype))).shape == (2,)
-        with pytest.raises(TypeError, match=f"^{name}: not defined for bool arrays; use astype"):
+        with pytest.raises(TypeError, match=rf"^{name}: not defined for bool arrays; use astype"):
             function(xp.asarray([True]))
 
 

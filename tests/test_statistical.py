@@ -14,8 +14,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from layouts import ARRANGEMENTS, lay_out
 from oracles import (
-    ALL_DTYPES, BOOL, COMPLEX, FLOAT, INF, INTEGER, NAN, NARROW, REAL, REAL_FLOAT, SIGNED, STANDARD, UNSIGNED, arranged,
-    close, examples, identical, kind, ours, plain, special, tame, twin,
+    ALL_DTYPES,
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INF,
+    INTEGER,
+    NAN,
+    NARROW,
+    REAL,
+    REAL_FLOAT,
+    SIGNED,
+    STANDARD,
+    UNSIGNED,
+    arranged,
+    close,
+    examples,
+    identical,
+    kind,
+    ours,
+    plain,
+    special,
+    tame,
+    twin,
 )  # fmt: skip
 
 import candela_xp as xp
@@ -65,7 +86,7 @@ def test_a_reduction_agrees_with_numpy_over_all_axes_of_all_layouts(name: str, d
                 continue
             for keepdims in (False, True):
                 if name in ("max", "min") and count == 0:
-                    with pytest.raises(ValueError, match=f"^{name}: no elements along axes"):
+                    with pytest.raises(ValueError, match=rf"^{name}: no elements along axes"):
                         getattr(xp, name)(x, axis=axis, keepdims=keepdims)
                     continue
                 with np.errstate(all="ignore"):  # 24 is infinite in the narrowest dtypes
@@ -95,7 +116,9 @@ def _numpy(name: str, wide: np.ndarray, axis: Any, keepdims: bool, count: int) -
         if count == 0:
             shape = np.sum(wide, axis=axis, keepdims=keepdims).shape
             return np.full(shape, NAN if name != "mean" or wide.dtype.kind != "c" else complex(NAN, NAN))
-        return getattr(np, name)(wide.astype(np.float64) if wide.dtype.kind in "biu" else wide, axis=axis, keepdims=keepdims)
+        return getattr(np, name)(
+            wide.astype(np.float64) if wide.dtype.kind in "biu" else wide, axis=axis, keepdims=keepdims
+        )
     return getattr(np, name)(wide, axis=axis, keepdims=keepdims)
 
 
@@ -161,7 +184,9 @@ def test_float32_sums_and_means_are_accurate_along_every_axis_of_every_layout(la
     elif layout == "broadcast":
         view = np.broadcast_to(np.array([0.1, 0.3, 0.7], dtype), (40_000, 3))
     elif layout == "three axes":
-        view = np.ascontiguousarray(_long(200 * 200, 3, dtype).reshape(200, 200, 3).transpose(0, 2, 1)).transpose(0, 2, 1)
+        view = np.ascontiguousarray(_long(200 * 200, 3, dtype).reshape(200, 200, 3).transpose(0, 2, 1)).transpose(
+            0, 2, 1
+        )
     else:
         view = lay_out(_long(40_000, 3, dtype), layout)
     x = ours(view)
@@ -172,8 +197,9 @@ def test_float32_sums_and_means_are_accurate_along_every_axis_of_every_layout(la
         exact = np.sum(view.astype(np.longdouble if dtype == "float32" else np.clongdouble), axis=axis)
         for name, want in (("sum", exact), ("mean", exact / count)):
             error = np.abs(plain(getattr(xp, name)(x, axis=axis)).astype(want.dtype) - want) / np.abs(want)
-            # Pairwise: log2(n) roundings at worst, a few in practice; one by one it is hundreds.
-            assert np.max(error) < 12 * 2.0**-24, (name, axis)
+            # Pairwise over blocks of 128: a few roundings in practice. 128 equal terms all round the same way, so
+            # those of a broadcast axis come to some dozens; one by one 40,000 rows come to thousands.
+            assert np.max(error) < (64 if layout == "broadcast" else 12) * 2.0**-24, (name, axis)
 
 
 @given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=300), st.integers(1, 5))
@@ -213,7 +239,7 @@ def test_correction_is_taken_off_the_count_and_a_divisor_not_above_0_gives_nan(n
         assert math.isnan(float(getattr(xp, name)(xp.ones((), dtype=x.dtype), correction=correction)))
     assert float(getattr(xp, name)(xp.ones((), dtype=x.dtype))) == 0.0
     for wrong in ("1", None, True, 1j, [1]):
-        with pytest.raises(TypeError, match=f"^{name}: correction must be an int or a float"):
+        with pytest.raises(TypeError, match=rf"^{name}: correction must be an int or a float"):
             getattr(xp, name)(x, correction=wrong)
 
 
@@ -234,7 +260,7 @@ def test_dtype_casts_the_elements_first(name: str, source: str, target: str) -> 
     values = tame(source)[1:5]
     own = getattr(xp, target)
     if kind(source) == "complex" and kind(target) != "complex":
-        with pytest.raises(TypeError, match=f"^{name}: complex values have no {target} form"):
+        with pytest.raises(TypeError, match=rf"^{name}: complex values have no {target} form"):
             getattr(xp, name)(ours(values), dtype=own)
         return
     function: Callable[..., Any] = SCANS.get(name) or getattr(np, name)
@@ -268,9 +294,9 @@ def test_mean_takes_a_dtype_in_default_mode() -> None:
     assert xp.mean(x).dtype is xp.float64
     assert xp.mean(x, dtype=xp.float32).dtype is xp.float32
     assert xp.mean(xp.asarray([1.0, 2.0]), dtype=xp.complex64).dtype is xp.complex64
-    with pytest.raises(TypeError, match="^mean: dtype=int32 is no floating-point dtype"):
+    with pytest.raises(TypeError, match=r"^mean: dtype=int32 is no floating-point dtype"):
         xp.mean(x, dtype=xp.int32)
-    with pytest.raises(TypeError, match="^mean: complex values have no float64 form"):
+    with pytest.raises(TypeError, match=r"^mean: complex values have no float64 form"):
         xp.mean(xp.asarray([1j]), dtype=xp.float64)
 
 
@@ -285,7 +311,7 @@ def test_scans_run_along_every_axis_of_every_layout(name: str, dtype: str) -> No
     for layout, view in [*arranged(tame(dtype).reshape(3, 4)), *examples(dtype)]:
         x = ours(view)
         if view.ndim == 0:
-            with pytest.raises(ValueError, match=f"^{name}: a 0-d array has no axis"):
+            with pytest.raises(ValueError, match=rf"^{name}: a 0-d array has no axis"):
                 getattr(xp, name)(x)
             continue
         for axis in range(-view.ndim, view.ndim):
@@ -301,7 +327,7 @@ def test_scans_run_along_every_axis_of_every_layout(name: str, dtype: str) -> No
         if view.ndim == 1:
             assert identical(plain(getattr(xp, name)(x)), plain(getattr(xp, name)(x, axis=0)))
         else:
-            with pytest.raises(ValueError, match=f"^{name}: x has {view.ndim} axes; name one"):
+            with pytest.raises(ValueError, match=rf"^{name}: x has {view.ndim} axes; name one"):
                 getattr(xp, name)(x)
 
 
@@ -318,25 +344,25 @@ def test_running_integer_sums_wrap_as_c_does(values: list[int]) -> None:
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_axes_are_checked_and_named(name: str) -> None:
     function, x = getattr(xp, name), xp.ones((2, 3))
-    with pytest.raises(IndexError, match=f"^{name}: axis 2 is out of range for 2 axes; use -2..1"):
+    with pytest.raises(IndexError, match=rf"^{name}: axis 2 is out of range for 2 axes; use -2..1"):
         function(x, axis=2)
-    with pytest.raises(IndexError, match=f"^{name}: axis 0 is out of range: a 0-d array"):
+    with pytest.raises(IndexError, match=rf"^{name}: axis 0 is out of range: a 0-d array"):
         function(xp.asarray(1.0), axis=0)
-    with pytest.raises(ValueError, match=f"^{name}: axis .* twice"):
+    with pytest.raises(ValueError, match=rf"^{name}: axis .* twice"):
         function(x, axis=(0, -2))
     for wrong in (0.5, "0", (0.5,)):
-        with pytest.raises(TypeError, match=f"^{name}: axis must be an integer"):
+        with pytest.raises(TypeError, match=rf"^{name}: axis must be an integer"):
             function(x, axis=wrong)
     assert function(x, axis=[0, 1]).shape == ()
     assert function(x, axis=np.int64(0)).shape == (3,)
-    with pytest.raises(TypeError, match=f"^{name}: x is a builtins.list"):
+    with pytest.raises(TypeError, match=rf"^{name}: x is a builtins.list"):
         function([1.0])
 
 
 @pytest.mark.parametrize("name", ["max", "min"])
 @pytest.mark.parametrize("dtype", COMPLEX)
 def test_complex_numbers_have_no_extremes(name: str, dtype: str) -> None:
-    with pytest.raises(TypeError, match=f"^{name}: complex numbers have no order"):
+    with pytest.raises(TypeError, match=rf"^{name}: complex numbers have no order"):
         getattr(xp, name)(xp.ones(2, dtype=getattr(xp, dtype)))
 
 
@@ -355,7 +381,7 @@ def test_strict_mode_takes_exactly_the_dtypes_of_the_standard(name: str, dtype: 
         if dtype in PROMISED[name]:
             assert getattr(xp, name)(x).size
         else:
-            with pytest.raises(TypeError, match=f"^{name}: "):
+            with pytest.raises(TypeError, match=rf"^{name}: "):
                 getattr(xp, name)(x)
 
 
@@ -367,6 +393,13 @@ def test_nothing_sums_to_zero_and_multiplies_to_one() -> None:
         assert xp.sum(x, axis=1).shape == (0,)
     for name in ("mean", "var", "std"):
         assert math.isnan(float(getattr(xp, name)(xp.zeros(0))))
+
+
+def test_long_sums_in_another_dtype_are_cast_before_they_are_added() -> None:
+    x = xp.full((1000, 3), 0.1, dtype=xp.float32)
+    want = np.full(3, np.float32(0.1), np.float64) * 1000
+    assert np.allclose(plain(xp.sum(x, axis=0, dtype=xp.float64)), want, rtol=1e-14)
+    assert float(xp.sum(xp.arange(100_000, dtype=xp.int32), dtype=xp.float64)) == 4999950000.0
 
 
 def test_infinities_add_up_to_infinity_or_nan() -> None:

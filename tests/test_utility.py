@@ -41,13 +41,13 @@ def test_nan_and_infinities_are_true_and_nothing_is_all_but_not_any() -> None:
 
 @pytest.mark.parametrize("name", ["all", "any"])
 def test_axes_of_all_and_any_are_checked(name: str) -> None:
-    with pytest.raises(IndexError, match=f"^{name}: axis 1"):
+    with pytest.raises(IndexError, match=rf"^{name}: axis 1"):
         getattr(xp, name)(xp.ones(2), axis=1)
-    with pytest.raises(ValueError, match=f"^{name}: axis .* twice"):
+    with pytest.raises(ValueError, match=rf"^{name}: axis .* twice"):
         getattr(xp, name)(xp.ones((2, 2)), axis=(0, 0))
-    with pytest.raises(TypeError, match=f"^{name}: axis must be an integer"):
+    with pytest.raises(TypeError, match=rf"^{name}: axis must be an integer"):
         getattr(xp, name)(xp.ones(2), axis="0")
-    with pytest.raises(TypeError, match=f"^{name}: x is a builtins.bool"):
+    with pytest.raises(TypeError, match=rf"^{name}: x is a builtins.bool"):
         getattr(xp, name)(True)
 
 
@@ -106,7 +106,7 @@ def test_unsigned_differences_wrap_and_narrow_ones_round_once() -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(call: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=f"^{message}"):
+    with pytest.raises(error, match=rf"^{message}"):
         call(xp.ones((2, 3)))
 
 
@@ -115,5 +115,5 @@ def test_results_are_on_the_device_of_the_input_and_devices_do_not_mix() -> None
         there = xp.__array_namespace_info__().devices()[1]
         x = xp.ones(3, device=there)
         assert {xp.all(x).device, xp.any(x).device, xp.diff(x).device, xp.diff(x, append=x).device} == {there}
-        with pytest.raises(ValueError, match="one array is on"):
+        with pytest.raises(ValueError, match=r"one array is on"):
             xp.diff(x, prepend=xp.ones(1))

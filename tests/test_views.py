@@ -123,7 +123,9 @@ OPERATIONS = [
         _nonempty(1),
     ),
     Operation("permute_dims", lambda x: xp.permute_dims(x, tuple(range(x.ndim))[::-1]), np.transpose),
-    Operation("permute_dims (2, 0, 1)", lambda x: xp.permute_dims(x, (2, 0, 1)), lambda a: a.transpose(2, 0, 1), _ndim(3)),
+    Operation(
+        "permute_dims (2, 0, 1)", lambda x: xp.permute_dims(x, (2, 0, 1)), lambda a: a.transpose(2, 0, 1), _ndim(3)
+    ),
     Operation("matrix_transpose", xp.matrix_transpose, np.matrix_transpose, _ndim(2)),
     Operation("linalg.matrix_transpose", xp.linalg.matrix_transpose, np.matrix_transpose, _ndim(2)),
     Operation(".T", lambda x: x.T, lambda array: array.T, _ndim(2, 2)),
@@ -134,7 +136,9 @@ OPERATIONS = [
     ),
     Operation("expand_dims 0", lambda x: xp.expand_dims(x, axis=0), lambda array: np.expand_dims(array, 0)),
     Operation("expand_dims -1", lambda x: xp.expand_dims(x, axis=-1), lambda array: np.expand_dims(array, -1)),
-    Operation("expand_dims (0, 2)", lambda x: xp.expand_dims(x, axis=(0, 2)), lambda a: np.expand_dims(a, (0, 2)), _ndim(1)),
+    Operation(
+        "expand_dims (0, 2)", lambda x: xp.expand_dims(x, axis=(0, 2)), lambda a: np.expand_dims(a, (0, 2)), _ndim(1)
+    ),
     Operation("squeeze ()", lambda x: xp.squeeze(x, axis=()), lambda array: np.squeeze(array, ())),
     Operation(
         "squeeze",
@@ -155,7 +159,9 @@ OPERATIONS = [
     Operation(
         "broadcast_arrays",
         lambda x: xp.broadcast_arrays(x, xp.zeros((2, 1)[: x.ndim and 1] + (1,) * x.ndim))[0],
-        lambda array: np.broadcast_to(array, np.broadcast_shapes(array.shape, (2, 1)[: array.ndim and 1] + (1,) * array.ndim)),
+        lambda array: np.broadcast_to(
+            array, np.broadcast_shapes(array.shape, (2, 1)[: array.ndim and 1] + (1,) * array.ndim)
+        ),
     ),
     Operation(
         "meshgrid xy", lambda x: xp.meshgrid(x, xp.zeros(2))[0], lambda array: _mesh(array, 0, "xy"), _ndim(1, 1)
@@ -176,7 +182,12 @@ OPERATIONS = [
     Operation("iteration", lambda x: next(iter(x)), lambda array: array[0, ...], _nonempty(1)),
     Operation("real", xp.real, lambda array: array.real, lambda array: array.dtype != np.bool_),
     Operation("imag", xp.imag, lambda array: array.imag, lambda array: array.dtype.kind == "c"),
-    Operation("imag of a transpose", lambda x: xp.imag(x.mT), lambda a: a.mT.imag, lambda a: a.dtype.kind == "c" and a.ndim > 1),
+    Operation(
+        "imag of a transpose",
+        lambda x: xp.imag(x.mT),
+        lambda a: a.mT.imag,
+        lambda a: a.dtype.kind == "c" and a.ndim > 1,
+    ),
     Operation("linalg.diagonal", xp.linalg.diagonal, lambda array: np.diagonal(array, 0, -2, -1), _ndim(2)),
     Operation(
         "linalg.diagonal 1", lambda x: xp.linalg.diagonal(x, offset=1), lambda a: np.diagonal(a, 1, -2, -1), _ndim(2)
@@ -197,7 +208,7 @@ OPERATIONS = [
         lambda x: xp.reshape(x, (1, *x.shape), copy=False),
         lambda array: np.reshape(array, (1, *array.shape), copy=False),
     ),
-]  # fmt: skip
+]
 BY_NAME = {operation.name: operation for operation in OPERATIONS}
 
 
@@ -236,7 +247,7 @@ def test_a_write_through_the_view_writes_the_base_and_a_write_to_the_base_shows_
         first, second = _values(result.dtype)
         twin = example(name, array.dtype)
         sharing = shares_an_element(operation.theirs(array))
-        if result._memory.writable and sharing or not array.flags.writeable:
+        if (result._memory.writable and sharing) or not array.flags.writeable:
             before = array.tobytes()
             reason = "read-only.*copy=True" if not result._memory.writable else "several indices share.*copy=True"
             with pytest.raises(ValueError, match=reason):
@@ -293,7 +304,7 @@ def test_overlapping_windows_refuse_writes_and_disjoint_parts_of_them_take_them(
     assert owner.tolist() == [0, 1, 2, 3, -1, -1]
 
 
-# -- kernels' results are arrays like others ---------------------------------------------------------------
+# -- kernels' results are arrays like others ---------------------------------------------------------
 
 
 @pytest.mark.parametrize("operation", BY_NAME)
@@ -314,7 +325,7 @@ def test_any_key_on_any_layout_gives_the_place_that_numpy_gives(case, data):
     assert_same_place(x[key], case.view[_kept(key)], f"{case.steps} {key}")
 
 
-# -- reshape: a view exactly where a layout expresses it ---------------------------------------------------
+# -- reshape: a view exactly where a layout expresses it ---------------------------------------------
 
 
 def shapes_of_size(size: int, ndim_max: int = 4) -> Iterator[tuple[int, ...]]:
@@ -368,7 +379,7 @@ def test_reshape_of_any_layout_agrees_with_numpy_about_copies(case, data):
         assert_same_place(result, expected, f"{case.steps} as {shape}")
 
 
-# -- copies are copies --------------------------------------------------------------------------------------
+# -- copies are copies -------------------------------------------------------------------------------
 
 COPIES: dict[str, Callable[[xp.NDArray], xp.NDArray]] = {
     "asarray": lambda x: xp.asarray(x, copy=True),
@@ -438,7 +449,13 @@ def test_what_cannot_be_shared_is_refused_with_copy_false():
 
 def test_repeat_tile_and_roll_copy():
     x = xp.asarray([1, 2, 3])
-    for result in (xp.repeat(x, 1), xp.tile(x, (1,)), xp.roll(x, 0), xp.take(x, xp.asarray([0, 1, 2])), x[xp.asarray([0])]):
+    for result in (
+        xp.repeat(x, 1),
+        xp.tile(x, (1,)),
+        xp.roll(x, 0),
+        xp.take(x, xp.asarray([0, 1, 2])),
+        x[xp.asarray([0])],
+    ):
         assert not np.shares_memory(result._numpy(), x._numpy())
         assert result._memory.writable
 
@@ -451,7 +468,7 @@ def test_index_arrays_and_masks_copy():
         assert x[key].layout.is_contiguous
 
 
-# -- chains ---------------------------------------------------------------------------------------------------
+# -- chains ------------------------------------------------------------------------------------------
 
 
 def test_views_of_views_stay_over_one_buffer_however_long_the_chain():

@@ -89,7 +89,11 @@ def _check_cast(source: DType, target: DType, *, scalar: bool = False) -> None:
     """Refuse a cast at creation that loses the imaginary part; in strict mode also one that promotion doesn't allow."""
     if source.kind == "complex" and target.kind not in ("complex", "bool"):
         raise TypeError(f"asarray: complex values have no {target} form; use real or imag first")
-    promotes = _dtypes.same_kind(source, target) if scalar else _dtypes.can_cast(source, target)
+    if scalar:
+        # Python numbers as booleans are no loss that the text leaves open: 0 is False, all else True.
+        promotes = target.kind == "bool" or _dtypes.same_kind(source, target)
+    else:
+        promotes = _dtypes.can_cast(source, target)
     if not promotes:
         what = f"a Python {source.kind}" if scalar else f"{source} values"
         _modes.allow("casting creation", f"asarray: {what} with dtype={target}")

@@ -14,7 +14,7 @@ from ._pins import PINS, REVISIONS, SPEC_URL, SUITE_URL
 from ._plan import MODES, ROOT, Options
 from ._suite import run
 from .clients import _causes, _page
-from .clients._clients import BACKENDS, CLIENTS, named
+from .clients._clients import BACKENDS, CLIENTS, Client, named
 from .clients._clients import MODES as CLIENT_MODES
 from .clients._plan import plan as plan_clients
 from .clients._run import run as run_clients
@@ -94,7 +94,7 @@ def _add_suite(command: argparse.ArgumentParser) -> None:
 def _add_clients(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     names = [client.name for client in CLIENTS]
-    add("clients", nargs="*", metavar="NAME", help=f"of {', '.join(names)} (default: all)")
+    add("clients", nargs="*", type=_client, metavar="NAME", help=f"of {', '.join(names)} (default: all)")
     add("--mode", choices=[*CLIENT_MODES, "both"], default="both", help="how clients see candela_xp (default: both)")
     add("--backend", choices=BACKENDS, nargs="+", default=["candela_xp"], help="whose arrays (default: candela_xp)")
     add("-n", dest="processes", metavar="PROCESSES", help="processes of pytest-xdist, a number or auto")
@@ -121,10 +121,7 @@ def _suite(arguments: argparse.Namespace) -> int:
 
 
 def _clients(arguments: argparse.Namespace) -> int:
-    try:
-        chosen = named(arguments.clients)
-    except ValueError as error:
-        raise UnavailableError(str(error)) from error
+    chosen = dict.fromkeys(arguments.clients or CLIENTS)
     causes = _causes.read(_causes.CAUSES.read_text(encoding="utf-8"))
     modes = CLIENT_MODES if arguments.mode == "both" else (arguments.mode,)
     jobs = plan_clients(chosen, list(dict.fromkeys(arguments.backend)), modes)
@@ -149,6 +146,13 @@ def _positive(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, got {value}")
     return value
+
+
+def _client(text: str) -> Client:
+    try:
+        return named(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _variable(text: str) -> tuple[str, str]:

@@ -138,7 +138,7 @@ def test_only_files_that_hold_a_word_are_run(tmp_path):
 
 
 def test_the_variables_name_the_backend_and_lead_to_no_other_candela_xp(tmp_path):
-    client = replace(SIMPLE, variables={"SIMPLE_BACKEND": "{backend}"})
+    client = replace(SIMPLE, variables=(("SIMPLE_BACKEND", "{backend}"),))
     base = {"PATH": "/bin", "PYTHONPATH": "/checkout", "PYTEST_ADDOPTS": "-x", "CANDELA_XP_STRICT": "1"}
     found = _plan.variables(
         Job(client, "candela_xp", LIKE_STRICT), base, outcomes=tmp_path / "o", storage=tmp_path / "h"
@@ -472,6 +472,7 @@ def client_of_two_tests(tmp_path, monkeypatch):
     monkeypatch.setattr(_run, "_prepare", lambda jobs, *rest: {"simple": Environment(tmp_path, client)})
     monkeypatch.setattr(_clients, "CLIENTS", (client,))
     monkeypatch.setattr(_page, "CLIENTS", (client,))
+    monkeypatch.setattr("conformance.__main__.CLIENTS", (client,))
     return client
 
 
@@ -509,13 +510,16 @@ def test_keep_leaves_the_output_and_says_where(client_of_two_tests):
 
 def test_arguments():
     arguments = parser().parse_args(["clients", "scipy", "xarray", "--mode", "like-strict", "--backend", "numpy"])
-    assert (arguments.clients, arguments.mode, arguments.backend) == (["scipy", "xarray"], "like-strict", ["numpy"])
+    assert [client.name for client in arguments.clients] == ["scipy", "xarray"]
+    assert (arguments.mode, arguments.backend) == ("like-strict", ["numpy"])
     defaults = parser().parse_args(["clients"])
     assert (defaults.clients, defaults.mode, defaults.backend) == ([], "both", ["candela_xp"])
 
 
 def test_a_client_that_does_not_exist_is_named(capsys):
-    assert main(["clients", "nobody"]) == 2
+    with pytest.raises(SystemExit) as caught:
+        main(["clients", "scipy", "nobody"])
+    assert caught.value.code == 2
     assert "no client nobody; there are scipy" in capsys.readouterr().err
 
 
@@ -526,9 +530,15 @@ def test_unknown_modes_and_backends_are_refused(arguments):
     assert caught.value.code == 2
 
 
-def test_names_are_taken_once_and_in_their_order():
-    assert [client.name for client in _clients.named(["xarray", "scipy", "xarray"])] == ["xarray", "scipy"]
-    assert _clients.named([]) == list(CLIENTS)
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [(["xarray", "scipy", "xarray"], ["xarray", "scipy"]), ([], [client.name for client in CLIENTS])],
+)
+def test_clients_run_once_and_in_the_order_given(arguments, names, monkeypatch):
+    asked = []
+    monkeypatch.setattr("conformance.__main__.run_clients", lambda jobs, *rest, **options: asked.extend(jobs) or [])
+    assert main(["clients", *arguments, "--mode", "unknown", "--no-report"]) == 0
+    assert [job.client.name for job in asked] == names
 
 
 def test_what_cannot_be_installed_ends_the_command_with_2(monkeypatch, capsys):

@@ -259,7 +259,7 @@ def test_the_suite_command_ends_with_2_without_a_cache(tmp_path, monkeypatch, ca
     "arguments",
     [
         [],
-        ["clients"],
+        ["clients", "nobody"],
         ["suite", "--revision", "2020.12"],
         ["suite", "--mode", "lax"],
         ["suite", "--max-examples", "0"],

@@ -469,6 +469,9 @@ def test_small_integer_ranges_are_pythons(start: int, stop: int, step: int, dtyp
 @given(
     st.integers(-(2**63), 2**63 - 200), st.integers(0, 20), st.sampled_from([1, 2, 3, 7]), st.sampled_from(REAL_FLOAT),
 )  # fmt: skip
+@example(2**53 + 1, 5, 1, "float64")
+@example(2**60 + 65, 20, 7, "float64")
+@example(2**54 + 2**30 + 1, 3, 1, "float32")
 def test_integers_as_a_float_dtype_are_each_rounded_once(start: int, count: int, step: int, dtype: str) -> None:
     got = plain(xp.arange(start, start + count * step, step, dtype=getattr(xp, dtype)))
     want = range(start, start + count * step, step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 BACKENDS = ("candela_xp", "array_api_strict", "numpy")
@@ -57,7 +57,7 @@ class Client:
     plugin: str | None = None
     containing: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
-    variables: dict[str, str] = field(default_factory=dict)
+    variables: tuple[tuple[str, str], ...] = ()
     by_name: bool = False
     backends: tuple[str, ...] = BACKENDS
     minutes: int = 20
@@ -89,7 +89,7 @@ CLIENTS = (
         tests=tuple(f"scipy/{chapter}" for chapter in _SCIPY_CHAPTERS.split()),
         plugin="for_scipy",
         arguments=("-m", "array_api_backends"),
-        variables={"SCIPY_ARRAY_API": "1"},
+        variables=(("SCIPY_ARRAY_API", "1"),),
         by_name=True,
         minutes=60,
     ),
@@ -104,12 +104,17 @@ CLIENTS = (
             "array_api_strict",
             "parametrize_with_checks",
         ),
-        variables={"SCIPY_ARRAY_API": "1"},
+        variables=(("SCIPY_ARRAY_API", "1"),),
         by_name=True,
     ),
     Client(
         name="array_api_extra",
-        requirements=("array-api-extra==0.11.5", "array-api-compat==1.16.0", _HYPOTHESIS),
+        requirements=(
+            "array-api-extra==0.11.5",
+            "array-api-compat==1.16.0",
+            "typing_extensions==4.16.0",
+            _HYPOTHESIS,
+        ),
         tests=("array_api_extra/tests/main",),
         plugin="for_array_api_extra",
         arguments=("-W", "error::DeprecationWarning"),
@@ -141,7 +146,7 @@ CLIENTS = (
         requirements=("einops==0.8.2",),
         tests=("einops/tests/test_ops.py", "einops/tests/test_packing.py"),
         plugin="for_einops",
-        variables={"EINOPS_TEST_BACKENDS": "numpy"},
+        variables=(("EINOPS_TEST_BACKENDS", "numpy"),),
     ),
     Client(
         name="array_api_signal",
@@ -157,7 +162,7 @@ CLIENTS = (
     ),
     Client(
         name="quantity_array",
-        requirements=("quantity-array==0.0.1", "pint==0.25.3"),
+        requirements=("quantity-array==0.0.1", "array-api-compat==1.16.0", "pint==0.25.3"),
         tests=("tests/test_array.py",),
         place="sdist",
         plugin="for_quantity_array",
@@ -171,7 +176,7 @@ CLIENTS = (
             f"cubed/tests/test_{part}.py" for part in ("array_api", "core", "indexing", "linalg", "gufunc", "rechunk")
         ),
         plugin="for_cubed",
-        variables={"CUBED_BACKEND_ARRAY_API_MODULE": "{backend}"},
+        variables=(("CUBED_BACKEND_ARRAY_API_MODULE", "{backend}"),),
         # these need a cloud, Graphviz, or gigabytes
         arguments=(
             "-k",
@@ -186,7 +191,7 @@ CLIENTS = (
         tests=("test_cubed_zarr.py",),
         place="own",
         plugin="for_cubed",
-        variables={"CUBED_BACKEND_ARRAY_API_MODULE": "{backend}"},
+        variables=(("CUBED_BACKEND_ARRAY_API_MODULE", "{backend}"),),
     ),
     Client(
         name="interop",
@@ -205,16 +210,15 @@ CLIENTS = (
 )
 
 
-def named(names: list[str]) -> list[Client]:
-    """Clients by their names, all of them if none is given.
+def named(name: str) -> Client:
+    """A client by its name.
 
     Raises
     ------
     ValueError
         There is no such client.
     """
-    known = {client.name: client for client in CLIENTS}
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise ValueError(f"clients: no client {', '.join(unknown)}; there are {', '.join(known)}")
-    return [known[name] for name in dict.fromkeys(names)] if names else list(CLIENTS)
+    for client in CLIENTS:
+        if client.name == name:
+            return client
+    raise ValueError(f"no client {name}; there are {', '.join(client.name for client in CLIENTS)}")

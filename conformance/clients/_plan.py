@@ -126,5 +126,5 @@ def variables(job: Job, base: Mapping[str, str], *, outcomes: Path, storage: Pat
         _outcomes.MODULE_VARIABLE: job.backend,
         BACKEND_VARIABLE: job.backend,
         LIKE_STRICT_VARIABLE: "1" if job.mode == LIKE_STRICT else "0",
-        **{name: value.replace("{backend}", job.backend) for name, value in job.client.variables.items()},
+        **{name: value.replace("{backend}", job.backend) for name, value in job.client.variables},
     }

@@ -113,7 +113,7 @@ SHOWN: dict[str, list[Shown]] = {
     ],
     "casting creation": [
         Shown(lambda: xp.asarray([1.5], dtype=xp.int64), "int64", [1], "asarray: a Python float with dtype=int64"),
-        Shown(lambda: xp.asarray(2, dtype=xp.bool), "bool", True, "asarray: a Python int with dtype=bool"),
+        Shown(lambda: xp.asarray(ints(2, 0), dtype=xp.bool), "bool", [True, False], "asarray: int64 values with"),
         Shown(lambda: xp.asarray(xp.asarray([1.5]), dtype=xp.int8), "int8", [1], "asarray: float64 values with"),
         Shown(lambda: xp.asarray(np.array([1.5]), dtype=xp.float32), "float32", [1.5], "asarray: float64 values with"),
         Shown(lambda: xp.linspace(0, 4, 3, dtype=xp.int64), "int64", [0, 2, 4], "linspace: dtype=int64 is no floating"),

@@ -46,8 +46,7 @@ def _operand(function: str, x: Any, kind: str) -> tuple[NumPyArray, NDArray]:
         if dtype.kind == "complex":
             raise TypeError(f"{function}: the input must be real, this one is {dtype}; use fft or real()")
     elif dtype.kind == "float":
-        if _modes.is_strict():
-            raise TypeError(f"{function}: the input must be complex, this one is {array._dtype}; use astype")
+        _modes.allow("real input to complex transforms", f"{function}: the input is {array._dtype}, not complex")
         dtype = _dtypes.COMPLEX_OF[dtype]
     view = array._numpy()
     return (view if array._dtype is dtype else view.astype(dtype.dtype)), array
@@ -62,8 +61,9 @@ def _finished(value: Any, x: NDArray, view: NumPyArray) -> NDArray:
 
 
 def _checked_norm(function: str, norm: Any) -> Any:
-    if norm is None and not _modes.is_strict():
-        return "backward"  # NumPy's own default
+    if norm is None:
+        _modes.allow("norm of None", f"{function}: norm is None")
+        return "backward"
     return checked_choice(function, "norm", norm, ("backward", "ortho", "forward"))
 
 

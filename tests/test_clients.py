@@ -2,9 +2,9 @@
 
 import ast
 import json
+import shutil
 import sys
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -477,32 +477,31 @@ def client_of_two_tests(tmp_path, monkeypatch):
 
 
 def test_a_run_from_plan_to_page(tmp_path, client_of_two_tests, capsys):
-    arguments = ["clients", "simple", "--mode", "unknown", "--report-dir", str(tmp_path / "docs")]
+    arguments = ["clients", "simple", "--mode", "unknown", "--keep", "--report-dir", str(tmp_path / "docs")]
     assert main(arguments) == 1
-    shown = capsys.readouterr()
-    assert "simple, candela_xp, unknown: 1 passed, 1 failed, 0 skipped" in shown.err
-    assert "FAILED simple/test_simple.py::test_a: AttributeError: candela_xp" in shown.err
+    shown = capsys.readouterr().err
+    assert "simple, candela_xp, unknown: 1 passed, 1 failed, 0 skipped" in shown
+    assert "FAILED simple/test_simple.py::test_a: AttributeError: candela_xp" in shown
     assert "UNEXPLAINED, unknown: `simple/test_simple.py::test_a`" in (tmp_path / "docs/conformance.md").read_text()
-
-
-def test_a_run_in_which_every_failure_has_a_cause_is_a_success(tmp_path, client_of_two_tests, monkeypatch):
-    known = cause(client="simple", errors=("AttributeError: candela_xp",))
-    monkeypatch.setattr(_causes, "read", lambda text: [known])
-    assert main(["clients", "--no-report"]) == 0
-    assert main(["clients", "--no-report", "--backend", "numpy"]) == 0  # a failure of the peer is the peer's
-    assert not (tmp_path / "docs").exists()
-
-
-def test_keep_leaves_the_output_and_says_where(client_of_two_tests):
-    stream = StringIO()
-    jobs = [Job(client_of_two_tests, "candela_xp", UNKNOWN)]
-    _run.run(jobs, [], Path(), {}, stream, keep=True)
-    (line,) = [line for line in stream.getvalue().splitlines() if "kept in" in line]
+    (line,) = [line for line in shown.splitlines() if "kept in" in line]
     kept = Path(line.partition("kept in ")[2])
     assert "test_a" in (kept / "pytest.log").read_text()
-    for path in sorted(kept.rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
-    kept.rmdir()
+    shutil.rmtree(kept)
+
+
+def test_a_run_in_which_every_failure_has_a_cause_is_a_success(tmp_path, monkeypatch):
+    def found(jobs, *rest, **options):
+        return [row(job.client.name, job.backend, job.mode, failed=(failure("t::test_a"),)) for job in jobs]
+
+    monkeypatch.setattr("conformance.__main__.run_clients", found)
+    arguments = ["clients", "scipy", "--report-dir", str(tmp_path / "docs")]
+    assert main(arguments) == 1
+    assert main([*arguments, "--backend", "numpy"]) == 0  # a failure of a peer is the peer's
+    monkeypatch.setattr(_causes, "read", lambda text: [cause()])
+    assert main(arguments) == 0
+    shutil.rmtree(tmp_path / "docs")
+    assert main([*arguments, "--no-report"]) == 0
+    assert not (tmp_path / "docs").exists()
 
 
 # The command line

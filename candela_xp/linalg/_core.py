@@ -152,8 +152,7 @@ def contracted_axis(function: str, axis: Any, ndims: Sequence[int]) -> int:
     if least == 0:
         raise ValueError(f"{function}: both operands need at least 1 axis, one of them is 0-d; use expand_dims")
     if number >= 0:
-        if _modes.is_strict():
-            raise TypeError(f"{function}: axis {number} counts from the front; use a negative axis, {-least}..-1")
+        _modes.allow("axis from the front", f"{function}: axis {number} counts from the front")
         number -= most
     if not -least <= number < 0:
         raise IndexError(f"{function}: axis {axis} is out of range; operands of {ndims[0]} and {ndims[-1]} axes "

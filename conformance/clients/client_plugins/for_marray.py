@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -28,3 +29,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             pass_backend(pass_xp=_backend.NAME if pass_xp == "strict" else pass_xp, **options)
 
         tests.pass_backend = pass_strict
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Report what was raised: a decorator of the tests turns it into an AssertionError that holds a seed."""
+    cause = call.excinfo and call.excinfo.value.__cause__
+    if cause is not None:
+        call.excinfo = pytest.ExceptionInfo.from_exception(cause)
+    return (yield)

@@ -119,7 +119,7 @@ def _from_own(x: NDArray, dtype: DType | None, device: Device | None, copy: bool
         _needs_copy(f"asarray: {x._device} to {place} needs a copy", copy)
     elif not copy:
         return x
-    return NDArray(np.array(x._numpy(), dtype=target.dtype, order="C", copy=True), target, place)
+    return NDArray(_dtypes.converted(x._numpy(), target), target, place)
 
 
 def _from_sequence(obj: Sequence[Any], dtype: DType | None, device: Device | None, copy: bool | None) -> NDArray:
@@ -242,6 +242,8 @@ def _from_foreign(obj: Any, dtype: DType | None, device: Device | None, copy: bo
     """Objects of other libraries: their memory is shared unless a copy is asked for or needed."""
     place = _device.chosen("asarray", device)
     if isinstance(obj, np.ndarray | np.generic):
+        if hasattr(obj, "filled"):
+            raise TypeError("asarray: a masked array would lose its mask; use .filled() or .data of it")
         made = np.asarray(obj)
     elif hasattr(obj, "__dlpack__") and hasattr(obj, "__dlpack_device__"):
         made = _interop.from_producer(obj, None)
@@ -266,7 +268,7 @@ def _from_foreign(obj: Any, dtype: DType | None, device: Device | None, copy: bo
     if isinstance(obj, np.generic):
         _needs_copy("asarray: a NumPy scalar has no memory to share", copy)
     if copy or changes or place is not _device.CPU:
-        return NDArray(np.array(made, dtype=target.dtype, order="C", copy=True), target, place)
+        return NDArray(_dtypes.converted(made, target), target, place)
     return _shared(made, target, copy)
 
 
@@ -452,7 +454,7 @@ def _fill_value(function: str, value: Any, dtype: DType | None) -> tuple[NumPyAr
         target = dtype or value._dtype
         if not _dtypes.same_kind(value._dtype, target):
             raise TypeError(f"{function}: fill_value is {value._dtype}, dtype {target}; use astype on fill_value")
-        return value._numpy().astype(target.dtype), target
+        return _dtypes.converted(value._numpy(), target), target
     if isinstance(value, np.generic):
         value = as_python_scalar(function, value)
     if not isinstance(value, SCALARS):

@@ -626,7 +626,7 @@ def _bound(name: str, x: NDArray, bound: NDArray, compute: DType) -> Any:
         limits, own = np.iinfo(compute.dtype), np.iinfo(view.dtype)
         view = np.clip(view, builtins.max(limits.min, own.min), builtins.min(limits.max, own.max))
     with np.errstate(over="ignore"):  # a bound beyond all numbers of the dtype becomes infinite
-        return view.astype(compute.dtype)
+        return _dtypes.converted(view, compute)
 
 
 _CLIP = Operation("clip", "real", "same")

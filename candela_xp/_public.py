@@ -261,7 +261,7 @@ def in_place(operation: Operation) -> Callable[[Any, Any], Any]:
         try:
             written = None
             direct = isinstance(kernel, np.ufunc) and kernel is not np.power
-            if direct and operands[0] is target and result is x1._dtype:
+            if direct and operands[0] is target and result is x1._dtype and _may_write(target):
                 kernel(*operands, out=target)
             else:
                 # A corrected kernel reads its operands again after it wrote, and power can stop half-way
@@ -274,6 +274,15 @@ def in_place(operation: Operation) -> Callable[[Any, Any], Any]:
         return x1
 
     return function
+
+
+def _may_write(target: NumPyArray) -> bool:
+    """Whether a kernel may write into the array that it reads.
+
+    Not where NumPy's error state makes an exception of what it finds: that comes after the writing. Small arrays
+    never do (a warning can be an exception too), since a temporary of 32 KiB costs them nothing.
+    """
+    return target.nbytes > 2**15 and "raise" not in np.geterr().values()
 
 
 def fill_in_place(name: str, x1: NDArray, result: DType, shapes: Sequence[tuple[int, ...]]) -> None:

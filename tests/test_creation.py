@@ -708,3 +708,20 @@ def test_python_numbers_are_booleans_by_whether_they_are_zero(values: list[compl
         singles = [xp.asarray(value, dtype=xp.bool) for value in values]
     assert made.dtype is xp.bool
     assert [bool(one) for one in made] == [bool(value) for value in values] == [bool(one) for one in singles]
+
+
+def test_a_masked_array_is_refused_and_its_parts_are_taken() -> None:
+    masked = np.ma.array([1, 2], mask=[False, True])
+    with pytest.raises(TypeError, match="would lose its mask; use .filled"):
+        xp.asarray(masked)
+    assert [int(one) for one in xp.asarray(masked.filled(5))] == [1, 5]
+
+
+@pytest.mark.parametrize("source", ["float8_e5m2", "float8_e4m3fn", "float32", "bfloat16"])
+def test_every_narrow_float_becomes_a_float8_e8m0fnu_by_every_way_of_creation(source: str) -> None:
+    x = xp.ones(2, dtype=getattr(xp, source))
+    target = xp.float8_e8m0fnu
+    made = (xp.asarray(x, dtype=target), xp.asarray(np.asarray(x), dtype=target), xp.astype(x, target))
+    for one in (*made, xp.full(2, x[0], dtype=target), xp.full_like(x, x[0], dtype=target)):
+        assert one.dtype is target
+        assert [float(e) for e in one] == [1.0, 1.0]

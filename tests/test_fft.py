@@ -124,7 +124,7 @@ def test_backward_is_the_norm_when_none_is_named() -> None:
     for function in (fft.fft, fft.ifft, fft.fftn, fft.ifftn, fft.irfft, fft.hfft, fft.irfftn):
         assert np.array_equal(np.asarray(function(x)), np.asarray(function(x, norm="backward")))
         assert np.array_equal(np.asarray(function(x)), np.asarray(function(x, norm=None)))
-        with xp.settings(strict=True), pytest.raises(ValueError, match="norm must be one of"):
+        with xp.settings(strict=True), pytest.raises(TypeError, match="norm is None; use norm='backward'"):
             function(x, norm=None)
 
 

@@ -177,6 +177,17 @@ SHOWN: dict[str, list[Shown]] = {
         Shown(lambda: xp.where(bools(True), 1, 2), "int64", [1], "where: neither x1 nor x2 is an array"),
         Shown(lambda: xp.result_type(1, 2.0), "", xp.float64, "result_type: neither arrays nor dtypes"),
     ],
+    "axis from the front": [
+        Shown(lambda: xp.vecdot(floats(1, 2), floats(3, 4), axis=0), "float32", 11, "vecdot: axis 0 counts from the"),
+        Shown(lambda: xp.linalg.cross(ints(1, 0, 0), ints(0, 1, 0), axis=0), "int64", [0, 0, 1], "cross: axis 0 counts"),
+    ],
+    "real input to complex transforms": [
+        Shown(lambda: xp.fft.fft(floats(1, 1)), "complex64", [2, 0], "fft: the input is float32, not complex"),
+        Shown(lambda: xp.fft.ifftn(floats(2, 2)), "complex64", [2, 0], "ifftn: the input is float32, not complex"),
+    ],
+    "norm of None": [
+        Shown(lambda: xp.fft.rfft(floats(1, 1), norm=None), "complex64", [2, 0], "rfft: norm is None"),
+    ],
     "squeeze without axis": [
         Shown(lambda: xp.squeeze(xp.ones((1, 2, 1))), "float64", [1, 1], "squeeze: no axis is named"),
     ],

@@ -739,3 +739,23 @@ def test_strict_mode_gives_the_same_answers_where_it_gives_any(name, dtype, data
                 assert "; use " in str(error) or "not defined" in str(error)  # noqa: PT017
                 continue
         assert same_bits(found._numpy(), forward(name)(left, right)._numpy())
+
+
+@pytest.mark.parametrize("size", [2, 20_000])
+@pytest.mark.parametrize("name", ["int64", "float64"])
+def test_an_in_place_operator_that_the_error_state_stops_leaves_the_array_as_it_was(name: str, size: int) -> None:
+    x = xp.full(size, 7, dtype=getattr(xp, name))
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        x //= 0
+    assert bool(xp.all(x == 7))
+    if name == "float64":
+        with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+            x /= 0.0
+        assert bool(xp.all(x == 7))
+
+
+def test_an_in_place_operator_that_a_warning_stops_leaves_a_small_array_as_it_was() -> None:
+    x = xp.asarray([7, 8])
+    with pytest.raises(RuntimeWarning, match="divide by zero"):
+        x //= 0
+    assert [int(one) for one in x] == [7, 8]

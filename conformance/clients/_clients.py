@@ -85,7 +85,7 @@ _HYPOTHESIS = "hypothesis==6.170.17"
 CLIENTS = (
     Client(
         name="scipy",
-        requirements=("scipy==1.17.1", _HYPOTHESIS, "mpmath==1.3.0"),
+        requirements=("scipy==1.17.1", _HYPOTHESIS, "mpmath==1.3.0", "matplotlib==3.11.2"),
         tests=tuple(f"scipy/{chapter}" for chapter in _SCIPY_CHAPTERS.split()),
         plugin="for_scipy",
         arguments=("-m", "array_api_backends"),

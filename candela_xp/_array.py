@@ -28,7 +28,7 @@ from candela_xp._buffer import Buffer, adopt
 from candela_xp._device import Device
 from candela_xp._dtypes import DType
 from candela_xp._errors import DeviceError, ExportError, ScalarOverflowError
-from candela_xp._layout import Layout
+from candela_xp._layout import Layout, new_layout
 from candela_xp._revisions import LATEST, REVISIONS, module_name
 
 NumPyArray = np.ndarray[Any, Any]
@@ -414,9 +414,12 @@ class NDArray:
                 offset = layout.offset + start * stride if count else layout.offset
                 if count > 1:  # else the step leads nowhere, and may be too large for NumPy
                     stride *= step
-                return NDArray(None, self._dtype, self._device, Layout((count,), (stride,), offset), self._buffer)
-        elif type(key) is int and len(layout.shape) == 1:
-            return self._with(_index.select(layout, 0, key))
+                taken = new_layout(((count,), (stride,), offset))
+                return NDArray(None, self._dtype, self._device, taken, self._buffer)
+        else:
+            element = _index.element(layout, key)
+            if element is not None:
+                return NDArray(None, self._dtype, self._device, element, self._buffer)
         selected, parts = self._selection(key)
         if selected is not None:
             return self._with(selected)
@@ -439,8 +442,10 @@ class NDArray:
         Everything is checked before anything is written. A value that shares memory with the array is read
         before it is written.
         """
-        selected, parts = self._selection(key)
-        self._check_writable("setitem", self.layout if selected is None else selected)
+        selected = _index.element(self._layout or self._settle(), key)
+        if selected is None:
+            selected, parts = self._selection(key)
+        self._check_writable("setitem", selected)
         source = self._assignable("setitem", value)
         target = self._numpy()
         if selected is not None:
@@ -526,10 +531,20 @@ class NDArray:
                 _modes.allow("advanced keys", "index: the key mixes arrays with other parts, or is no array of ours")
         return tuple(result)
 
-    def _check_writable(self, function: str, layout: Layout) -> None:
-        if not self._memory.writable:
+    def _check_writable(self, function: str, selected: Layout | None = None) -> None:
+        """Refuse to write into the array, or the selected part, where memory or layout forbid it.
+
+        Raises
+        ------
+        ValueError
+            The memory is read-only, or several indices share an element.
+        """
+        layout = selected or self._layout
+        # An array that a kernel produced has memory of its own, an element for each index.
+        writable = self._view.flags.writeable if self._buffer is None else self._buffer.writable  # type: ignore[union-attr]
+        if not writable:
             raise ValueError(f"{function}: the array's memory is read-only; use asarray(x, copy=True)")
-        if layout.overlaps_itself:
+        if layout is not None and layout.overlaps_itself:
             raise ValueError(
                 f"{function}: several indices share an element (shape {layout.shape}, stride {layout.stride}); "
                 "use asarray(x, copy=True)"

@@ -210,6 +210,8 @@ def promote(function: str, a: DType, b: DType) -> DType:
     TypeError
         The pair has no common dtype (in strict mode: none in the standard's tables).
     """
+    if a is b:
+        return a
     found = PROMOTION.get((a, b))
     if found is None:
         found = PRACTICAL.get((a, b))

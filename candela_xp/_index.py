@@ -11,7 +11,7 @@ from operator import index as as_index
 from types import EllipsisType
 from typing import Any
 
-from candela_xp._layout import Layout
+from candela_xp._layout import Layout, new_layout
 
 
 def normalise_axis(function: str, axis: Any, ndim: int) -> int:
@@ -88,6 +88,29 @@ def is_basic(item: object) -> bool:
         return True
     # The type is asked: a class such as int has the attribute __index__ too, and is no integer.
     return not isinstance(item, bool) and hasattr(type(item), "__index__") and not hasattr(item, "shape")
+
+
+def element(layout: Layout, key: Any) -> Layout | None:
+    """The layout of one element, if the key is an integer in range for each axis; else None.
+
+    The commonest key in loops, spelled out: a fifth of the time of `view`.
+    """
+    shape = layout.shape
+    if type(key) is int:
+        if len(shape) != 1:
+            return None
+        extent = shape[0]
+        if not -extent <= key < extent:
+            return None
+        return new_layout(((), (), layout.offset + (key if key >= 0 else key + extent) * layout.stride[0]))
+    if type(key) is not tuple or len(key) != len(shape):
+        return None
+    offset = layout.offset
+    for number, extent, step in zip(key, shape, layout.stride):
+        if type(number) is not int or not -extent <= number < extent:
+            return None
+        offset += (number if number >= 0 else number + extent) * step
+    return new_layout(((), (), offset))
 
 
 def view(layout: Layout, key: Sequence[Any]) -> Layout | None:

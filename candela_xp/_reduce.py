@@ -43,12 +43,28 @@ def _running_axes(x: NumPyArray, axes: Axes) -> Axes:
     return tuple([axis for axis in axes if axis not in inner and x.shape[axis] > 1])
 
 
+def _add_rows(x: NumPyArray, axis: int) -> NumPyArray:
+    """Sum along one axis that NumPy would run over row after row, in blocks; the axis stays with length 1."""
+    blocks, rest = divmod(x.shape[axis], BLOCK)
+    if blocks * BLOCK <= RUN:
+        return np.add.reduce(x, axis=axis, keepdims=True)
+    before: tuple[Any, ...] = (slice(None),) * axis
+    # Splitting an axis is always a view.
+    split = x[(*before, slice(0, blocks * BLOCK))].reshape((*x.shape[:axis], blocks, BLOCK, *x.shape[axis + 1 :]))
+    total = _add_rows(np.add.reduce(split, axis=axis + 1), axis)
+    if rest:
+        total += np.add.reduce(x[(*before, slice(blocks * BLOCK, None))], axis=axis, keepdims=True)
+    return total
+
+
 def _add(x: NumPyArray, axes: Axes) -> NumPyArray:
     """Sum with the reduced axes kept at length 1."""
     running = _running_axes(x, axes)
     terms = prod([x.shape[axis] for axis in running])
     if terms <= RUN:
         return np.add.reduce(x, axis=axes, keepdims=True)
+    if len(axes) == 1:
+        return _add_rows(x, axes[0])
     longest = max(running, key=lambda axis: x.shape[axis])
     extent = x.shape[longest]
     if extent <= BLOCK:

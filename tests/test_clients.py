@@ -350,6 +350,16 @@ def test_failures_are_grouped_and_the_first_cause_counts():
     assert _causes.unexplained([first, second], "scipy", UNKNOWN, failures) == (failures[2],)
 
 
+def test_causes_that_explain_nothing_are_found_where_all_their_modes_have_run():
+    used, idle, unknown_only = cause(), cause(tests=("*::test_b",)), cause(tests=("*::test_c",), modes=(UNKNOWN,))
+    causes = [used, idle, unknown_only, cause(client="xarray")]
+    failures = [failure("t::test_a")]
+    assert _causes.idle(causes, {("scipy", UNKNOWN): failures}) == [unknown_only]
+    both = {("scipy", UNKNOWN): failures, ("scipy", LIKE_STRICT): []}
+    assert _causes.idle(causes, both) == [idle, unknown_only]
+    assert _causes.idle(causes, {("xarray", UNKNOWN): []}) == [causes[-1]]  # it has no other mode
+
+
 def test_the_file_of_causes_can_be_read_and_names_clients_that_exist():
     causes = _causes.read(_causes.CAUSES.read_text(encoding="utf-8"))
     assert {known.client for known in causes} <= {client.name for client in CLIENTS}
@@ -397,7 +407,7 @@ def test_failures_are_listed_by_cause_and_those_without_by_name():
     text = _page.section(rows, [cause()])
     assert "### What fails in scipy, and why" in text
     assert "- 2 unknown, 1 like-strict: It asks for the name. (`scipy/a.py:1`)" in text
-    assert "- UNEXPLAINED, unknown: `t::test_b`: Error: \\*odd\\*" in text
+    assert "- 1 unknown: UNEXPLAINED: Error: \\*odd\\* (first: `t::test_b`)" in text
     assert "test_of_numpy" not in text
 
 
@@ -437,9 +447,23 @@ def test_new_rows_replace_old_ones_and_drop_those_of_other_versions():
 
 def test_failures_are_shown_by_cause():
     lines = _run.describe(
-        Job(replace(SIMPLE, name="scipy"), "candela_xp", UNKNOWN), [cause()], [failure("t::test_a"), failure("t::b")]
+        Job(replace(SIMPLE, name="scipy"), "candela_xp", UNKNOWN),
+        [cause()],
+        [failure("t::test_a"), failure("t::b"), failure("t::c", "Error: other"), failure("t::d")],
     )
-    assert lines == ["  1× It asks for the name. (scipy/a.py:1)", "  FAILED t::b: Error: no"]
+    assert lines == [
+        "  1× It asks for the name. (scipy/a.py:1)",
+        "  FAILED 2×, first t::b: Error: no",
+        "  FAILED 1×, first t::c: Error: other",
+    ]
+
+
+def test_a_reason_has_the_end_of_the_error_where_that_says_more():
+    found = Outcome("t", "failed", "AssertionError: no match", "Traceback\nAssertionError: no match\n  Actual: 'x'\n")
+    assert _run.with_end(found).reason == "AssertionError: no match … Actual: 'x'"
+    same = Outcome("t", "failed", "Error: no", "Traceback\nError: no\n")
+    assert _run.with_end(same) is same
+    assert _run.with_end(failure("t")) == failure("t")
 
 
 def test_a_run_that_hangs_is_ended_and_says_so(tmp_path):
@@ -481,8 +505,9 @@ def test_a_run_from_plan_to_page(tmp_path, client_of_two_tests, capsys):
     assert main(arguments) == 1
     shown = capsys.readouterr().err
     assert "simple, candela_xp, unknown: 1 passed, 1 failed, 0 skipped" in shown
-    assert "FAILED simple/test_simple.py::test_a: AttributeError: candela_xp" in shown
-    assert "UNEXPLAINED, unknown: `simple/test_simple.py::test_a`" in (tmp_path / "docs/conformance.md").read_text()
+    assert "FAILED 1×, first simple/test_simple.py::test_a: AttributeError: candela_xp" in shown
+    text = (tmp_path / "docs" / "conformance.md").read_text()
+    assert "- 1 unknown: UNEXPLAINED: AttributeError: candela\\_xp (first: `simple/test_simple.py::test_a`)" in text
     (line,) = [line for line in shown.splitlines() if "kept in" in line]
     kept = Path(line.partition("kept in ")[2])
     assert "test_a" in (kept / "pytest.log").read_text()

@@ -712,7 +712,7 @@ def test_python_numbers_are_booleans_by_whether_they_are_zero(values: list[compl
 
 def test_a_masked_array_is_refused_and_its_parts_are_taken() -> None:
     masked = np.ma.array([1, 2], mask=[False, True])
-    with pytest.raises(TypeError, match="would lose its mask; use .filled"):
+    with pytest.raises(TypeError, match="would lose its mask"):
         xp.asarray(masked)
     assert [int(one) for one in xp.asarray(masked.filled(5))] == [1, 5]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from fractions import Fraction
 
@@ -33,7 +34,7 @@ def pairs(rows: list[tuple[float, float, float]], dtype: str) -> tuple[Array, Ar
     ("name", "kind", "ufunc"),
     [
         ("add", "float", np.add), ("multiply", "complex", np.multiply), ("exp", "float", np.exp),
-        ("bitwise_invert", "bool", np.invert), ("floor_divide", "int", np.floor_divide), ("pow", "uint", np.power),
+        ("bitwise_invert", "bool", np.invert), ("floor_divide", "int", np.floor_divide), ("remainder", "uint", np.remainder),
         ("round", "float", np.rint), ("round", "int", np.positive), ("remainder", "float", np.remainder),
         ("bitwise_left_shift", "uint", np.left_shift), ("abs", "narrow", np.absolute),
     ],
@@ -385,3 +386,16 @@ def test_bool_kernels_are_logic() -> None:
     assert lookup("bitwise_xor", "bool")(x, y).tolist() == [False, True, True, False]
     assert lookup("logical_and", "bool")(x, y).tolist() == [True, False, False, False]
     assert lookup("not_equal", "bool")(x, y).tolist() == [False, True, True, False]
+
+
+@pytest.mark.parametrize("name", ["int8", "int64", "uint8", "uint64", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(), (7,), (3, 5)])
+def test_the_square_by_a_scalar_exponent_is_the_power_of_two(name: str, shape: tuple[int, ...]) -> None:
+    kernel = lookup("pow", {"i": "int", "u": "uint", "f": "float"}[np.dtype(name).kind])
+    base = (np.arange(math.prod(shape), dtype=np.int64) * 37 % 101 - 50).reshape(shape).astype(name)
+    for out in (None, ..., np.empty(shape, name)):
+        result = kernel(base, np.array(2, dtype=name), out=out)
+        assert np.array_equal(result, base * base)
+        assert result.dtype == name
+    with pytest.raises(ValueError, match="negative integer powers") if name[0] == "i" else contextlib.nullcontext():
+        kernel(base, np.full(shape, -1).astype(name))

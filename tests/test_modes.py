@@ -179,7 +179,7 @@ SHOWN: dict[str, list[Shown]] = {
     ],
     "axis from the front": [
         Shown(lambda: xp.vecdot(floats(1, 2), floats(3, 4), axis=0), "float32", 11, "vecdot: axis 0 counts from the"),
-        Shown(lambda: xp.linalg.cross(ints(1, 0, 0), ints(0, 1, 0), axis=0), "int64", [0, 0, 1], "cross: axis 0 counts"),
+        Shown(lambda: xp.linalg.cross(ints(1, 0, 0), ints(0, 1, 0), axis=0), "int64", [0, 0, 1], "cross: axis 0"),
     ],
     "real input to complex transforms": [
         Shown(lambda: xp.fft.fft(floats(1, 1)), "complex64", [2, 0], "fft: the input is float32, not complex"),

@@ -19,6 +19,8 @@ __all__ = ["DIFFERENT_BACKWARDS", "Kernel", "lookup"]
 
 _CORRECTED: dict[str, dict[str, Kernel]] = {
     "float": {"floor_divide": _real.floor_divide, "logaddexp": _real.logaddexp, "pow": _real.power},
+    "int": {"pow": _real.integer_power},
+    "uint": {"pow": _real.integer_power},
     "complex": dict(_complex.KERNELS),
     "narrow": {"nextafter": nextafter},
 }

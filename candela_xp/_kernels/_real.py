@@ -1,4 +1,4 @@
-"""The kernels of real floating dtypes that replace NumPy's: floor_divide, logaddexp and pow."""
+"""The kernels of real dtypes that replace NumPy's: floor_divide, logaddexp and pow."""
 
 from __future__ import annotations
 
@@ -137,18 +137,35 @@ def power(x1: Array, x2: Array, /, out: Out = None) -> Array:
     if x1.shape == x2.shape and x2.size > 1 and 0 not in x2.strides:
         result: Array = np.power(x1, x2, out=out)
         return result
-    if x2.size == 1 and x2.item() == 0.5:
-        return _root(x1, x2, out)
+    if x2.size == 1:
+        exponent = x2.item()
+        if exponent == 0.5:
+            return _root(x1, x2, out)
+        if exponent == 2.0 and not x2.ndim:
+            squared: Array = np.square(x1, out=out)
+            return squared
     if x2.size > 1 and bool(np.equal(x2, 0.5, out=...).any()):
         return _power_with_halves(x1, x2, out)
     plain: Array = np.power(x1, x2, out=out)
     return plain
 
 
+def integer_power(x1: Array, x2: Array, /, out: Out = None) -> Array:
+    """NumPy's power; a 0-d exponent of 2 is the square, as for NumPy's operator (0.4 of the time of its function)."""
+    kernel = np.square if not x2.ndim and x2.item() == 2 else None
+    result: Array = np.power(x1, x2, out=out) if kernel is None else kernel(x1, out=out)
+    return result
+
+
 def _root(x1: Array, half: Array, out: Out) -> Array:
     """x1 ** 0.5 by the square root: SIMD where NumPy's shortcut is not (0.9 against 1.8 ns)."""
-    if not isinstance(out, np.ndarray) and x1.ndim >= half.ndim and 0 < x1.size <= BLOCK:
-        return _root_of_block(x1, ...)
+    if not isinstance(out, np.ndarray) and x1.ndim >= half.ndim and x1.size:
+        # The commonest operand whole: blocks cost 0.2 ns an element more than they save of the second reading.
+        if np.minimum.reduce(x1, axis=None) > 0.0:
+            root: Array = np.sqrt(x1, out=...)
+            return root
+        if x1.size <= BLOCK:
+            return _root_of_block(x1, ...)
     result = destination((x1, half), out, x1.dtype)
     if result.shape != x1.shape:
         x1 = np.broadcast_to(x1, result.shape)

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from .._results import Outcome
-from ._clients import MODES
+from ._clients import CLIENTS, MODES, UNKNOWN
 
 CAUSES = Path(__file__).with_name("causes.toml")
 UNEXPLAINED = "UNEXPLAINED"
@@ -96,12 +96,38 @@ def groups(causes: Sequence[Cause], client: str, mode: str, failures: Iterable[O
 
 def unexplained(causes: Sequence[Cause], client: str, mode: str, failures: Iterable[Outcome]) -> tuple[Outcome, ...]:
     """The failures without explanation."""
-    return tuple(
-        outcome
-        for group in groups(causes, client, mode, failures)
-        if group.cause is None
-        for outcome in group.outcomes
-    )  # fmt: skip
+    found = groups(causes, client, mode, failures)
+    return next((group.outcomes for group in found if group.cause is None), ())
+
+
+def idle(causes: Sequence[Cause], results: Mapping[tuple[str, str], Sequence[Outcome]]) -> list[Cause]:
+    """Causes that explain nothing any more.
+
+    Parameters
+    ----------
+    causes
+        All of them; those that hold for a client or mode that hasn't run are left out.
+    results
+        The failures by client and mode.
+    """
+    by_name = {client.name for client in CLIENTS if client.by_name}  # the others have one mode
+    explained = {
+        group.cause for (client, mode), failures in results.items() for group in groups(causes, client, mode, failures)
+    }
+    return [
+        cause
+        for cause in causes
+        if cause not in explained
+        and all((cause.client, mode) in results for mode in cause.modes if mode == UNKNOWN or cause.client in by_name)
+    ]
+
+
+def alike(failures: Iterable[Outcome]) -> list[tuple[Outcome, int]]:
+    """The first of all failures with the same error, and how many they are."""
+    found: dict[str, list[Outcome]] = {}
+    for outcome in failures:
+        found.setdefault(outcome.reason, []).append(outcome)
+    return [(outcomes[0], len(outcomes)) for outcomes in found.values()]
 
 
 def _cause(row: dict[str, Any]) -> Cause:

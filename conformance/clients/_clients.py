@@ -26,7 +26,7 @@ COMMON = (
 class Client:
     """One library whose tests are run.
 
-    Parameters
+    Attributes
     ----------
     name
         Its name on the command line and in the report.
@@ -85,7 +85,14 @@ _HYPOTHESIS = "hypothesis==6.170.17"
 CLIENTS = (
     Client(
         name="scipy",
-        requirements=("scipy==1.17.1", _HYPOTHESIS, "mpmath==1.3.0", "matplotlib==3.11.2"),
+        requirements=(
+            "scipy==1.17.1",
+            _HYPOTHESIS,
+            "mpmath==1.3.0",
+            "matplotlib==3.11.2",
+            "marray==0.0.12",
+            "array-api-compat==1.16.0",
+        ),
         tests=tuple(f"scipy/{chapter}" for chapter in _SCIPY_CHAPTERS.split()),
         plugin="for_scipy",
         arguments=("-m", "array_api_backends"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from .._report import insert, plain
-from ._causes import UNEXPLAINED, Cause, groups
+from ._causes import UNEXPLAINED, Cause, alike, groups
 from ._clients import CLIENTS, NAMED
 from ._rows import Row, combine, from_json, to_json
 
@@ -43,9 +43,9 @@ def section(rows: Sequence[Row], causes: Sequence[Cause]) -> str:
 _HEAD = """## Clients
 
 Libraries that take arrays of any namespace: their own tests, with candela_xp as the namespace. What is changed of the \
-tests is changed at run time; no test is skipped or excused by us. Modes: *unknown*, the client has never heard of \
-candela_xp; *like-strict*, it skips and branches as it does for array-api-strict, whose name it knows. A client that \
-asks for no name has one mode. Cells are passed / failed / skipped.
+tests is changed at run time. Tests without a foreign namespace are left out; no other is skipped or excused by us. \
+Modes: *unknown*, the client has never heard of candela_xp; *like-strict*, it skips and branches as it does for \
+array-api-strict, whose name it knows. A client that asks for no name has one mode. Cells are passed / failed / skipped.
 
 Written by `python -m conformance clients`, which overwrites changes made by hand."""
 
@@ -88,8 +88,8 @@ def _failures(rows: Sequence[Row], causes: Sequence[Cause]) -> list[str]:
                     counts.setdefault(group.cause, {})[row.mode] = len(group.outcomes)
                     continue
                 lines += [
-                    f"- {UNEXPLAINED}, {row.mode}: `{outcome.id}`: {plain(outcome.reason)}"
-                    for outcome in group.outcomes
+                    f"- {count} {row.mode}: {UNEXPLAINED}: {plain(first.reason)} (first: `{first.id}`)"
+                    for first, count in alike(group.outcomes)
                 ]
         explained = [
             f"- {', '.join(f'{count} {mode}' for mode, count in found.items())}: {plain(cause.why)} (`{cause.where}`)"

@@ -6,13 +6,14 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 from .._process import RUN_ITSELF, follow
 from .._progress import Progress
 from .._results import Outcome
-from ._causes import Cause, groups
+from ._causes import Cause, alike, groups
 from ._environments import Environment, Runner, checked, environment, install_command, require, wheel_command
 from ._plan import Job, command, variables
 from ._rows import Row
@@ -70,14 +71,21 @@ def run(
 
 
 def describe(job: Job, causes: Sequence[Cause], failed: Sequence[Outcome]) -> list[str]:
-    """Failures as lines for a terminal: a line a cause, a line each where there is none."""
+    """Failures as lines for a terminal: a line a cause, or a line an error where there is none."""
     lines = []
     for group in groups(causes, job.client.name, job.mode, failed):
         if group.cause is not None:
             lines.append(f"  {len(group.outcomes)}× {group.cause.why} ({group.cause.where})")
         else:
-            lines += [f"  FAILED {outcome.id}: {outcome.reason}" for outcome in group.outcomes]
+            lines += [f"  FAILED {count}×, first {first.id}: {first.reason}" for first, count in alike(group.outcomes)]
     return lines
+
+
+def with_end(outcome: Outcome) -> Outcome:
+    """An outcome whose reason has the last line of the error too: some messages begin with what is always the same."""
+    lines = outcome.detail.strip().splitlines()
+    end = lines[-1].removeprefix("E ").strip() if lines else ""
+    return outcome if end in outcome.reason else replace(outcome, reason=f"{outcome.reason} … {end}")
 
 
 def _prepare(jobs: Sequence[Job], cache: Path, runner: Runner, progress: Progress) -> dict[str, Environment]:
@@ -121,7 +129,7 @@ def _row(
         seconds=60 * job.client.minutes,
     )
     ordered = sorted(result.outcomes.values(), key=lambda outcome: outcome.id)
-    failed = tuple(outcome for outcome in ordered if outcome.verdict == "failed")
+    failed = tuple(with_end(outcome) for outcome in ordered if outcome.verdict == "failed")
     skipped = sum(outcome.verdict == "skipped" for outcome in ordered)
     passed = len(ordered) - len(failed) - skipped
     text = (

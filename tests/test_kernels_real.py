@@ -34,7 +34,8 @@ def pairs(rows: list[tuple[float, float, float]], dtype: str) -> tuple[Array, Ar
     ("name", "kind", "ufunc"),
     [
         ("add", "float", np.add), ("multiply", "complex", np.multiply), ("exp", "float", np.exp),
-        ("bitwise_invert", "bool", np.invert), ("floor_divide", "int", np.floor_divide), ("remainder", "uint", np.remainder),
+        ("bitwise_invert", "bool", np.invert), ("floor_divide", "int", np.floor_divide),
+        ("remainder", "uint", np.remainder),
         ("round", "float", np.rint), ("round", "int", np.positive), ("remainder", "float", np.remainder),
         ("bitwise_left_shift", "uint", np.left_shift), ("abs", "narrow", np.absolute),
     ],

@@ -332,7 +332,10 @@ class NDArray:
         return self._numpy().item()
 
     def __bool__(self) -> bool:
-        """Truth of a 0-d array: False for 0 only."""
+        """Truth of a 0-d array (default mode: of an array of one element): False for 0 only."""
+        if self.shape != () and self.size == 1:
+            _modes.allow("truth of one element", f"bool: the array has shape {self.shape}")
+            return bool(self._item())
         return bool(self._scalar("bool"))
 
     def __int__(self) -> int:
@@ -651,7 +654,7 @@ def _check_fills(source: NumPyArray, shape: tuple[int, ...]) -> None:
     wanted = shape[len(shape) - len(have) :]
     if all(n in (1, m) for n, m in zip(have, wanted)) and all(n == 1 for n in source.shape[: max(extra, 0)]):
         return
-    raise ValueError(f"setitem: a value of shape {source.shape} doesn't broadcast to the selection {shape}")
+    raise ValueError(f"setitem: a value of shape {source.shape} could not be broadcast to the selection {shape}")
 
 
 def _for_mask(source: NumPyArray, gather: tuple[Any, ...], ndim: int) -> NumPyArray:

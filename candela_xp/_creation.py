@@ -713,8 +713,10 @@ def arange(
     place = _device.chosen("arange", device)
     whole = isinstance(first, int) and isinstance(last, int) and isinstance(distance, int)
     target = named_dtype("arange", dtype) or (_dtypes.DEFAULT_INT if whole else _dtypes.DEFAULT_FLOAT)
-    if target.kind in ("bool", "complex"):
-        raise TypeError(f"arange: dtype must be an integer or real floating-point one, got {target}")
+    if target.kind == "bool":
+        raise TypeError(f"arange: dtype must be an integer or floating-point one, got {target}")
+    if target.kind == "complex":
+        _modes.allow("casting creation", f"arange: dtype={target} is no real dtype")
     if whole:
         count = max(0, -((first - last) // distance)) if distance > 0 else max(0, -((last - first) // -distance))
     else:

@@ -133,7 +133,7 @@ def take_along_axis(x: NDArray, indices: NDArray, /, *, axis: int = -1) -> NDArr
     for number, (a, b) in enumerate(zip(array.shape, places.shape)):
         if number != along and a != b and 1 not in (a, b):
             raise ValueError(
-                f"take_along_axis: shapes {array.shape} and {places.shape} don't broadcast on axis {number}"
+                f"take_along_axis: shapes {array.shape} and {places.shape} could not be broadcast on axis {number}"
             )
     view = _signed("take_along_axis", places, array.shape[along])
     try:

@@ -21,14 +21,14 @@ from candela_xp._revisions import public
 def _stretched(function: str, x: NDArray, shape: tuple[int, ...]) -> NDArray:
     layout = x.layout.broadcast_to(shape)
     if layout is None:
-        raise ValueError(f"{function}: shape {x.shape} does not broadcast to {shape}")
+        raise ValueError(f"{function}: shape {x.shape} could not be broadcast to {shape}")
     return x._with(layout)
 
 
 def _common_shape(function: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     shape = _layout.broadcast_shapes(shapes)
     if shape is None:
-        raise ValueError(f"{function}: shapes {', '.join(map(str, shapes))} do not broadcast")
+        raise ValueError(f"{function}: shapes {', '.join(map(str, shapes))} could not be broadcast")
     return shape
 
 

@@ -42,6 +42,7 @@ _ROWS = (
     Case("arrays in sequences", "asarray takes sequences that hold arrays", "use stack"),
     Case("foreign operands", "asarray takes objects with __array__ or __array_interface__", "use from_dlpack or the buffer protocol"),
     Case("scalar operands only", "functions of two operands take two Python scalars and give a 0-d array", "pass an array for one of them"),
+    Case("truth of one element", "bool() of an array with axes is the truth of its one element", "use x[0], or reshape(x, ())"),
     Case("axis from the front", "vecdot and cross take an axis that counts from the front of the broadcast shape", "use a negative axis"),
     Case("real input to complex transforms", "the Fourier transforms of complex input take real arrays, which promote", "use astype to a complex dtype"),
     Case("norm of None", "norm=None stands for 'backward', as NumPy has it", "use norm='backward'"),

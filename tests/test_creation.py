@@ -515,9 +515,8 @@ def test_arange_refuses_no_step_no_number_and_no_end() -> None:
     for wrong in ("3", None, 1j, [3], xp.ones(1)):
         with pytest.raises(TypeError, match=r"^arange: st"):
             xp.arange(wrong)
-    for dtype in (xp.bool, xp.complex64):
-        with pytest.raises(TypeError, match=rf"^arange: dtype must be .* got {dtype}"):
-            xp.arange(3, dtype=dtype)
+    with pytest.raises(TypeError, match=r"^arange: dtype must be .* got bool"):
+        xp.arange(3, dtype=xp.bool)
     with pytest.raises(ValueError, match=r"^arange: .*memory"):
         xp.arange(2**62)
     with pytest.raises(OverflowError, match=r"^arange: "):

@@ -1171,6 +1171,9 @@ def test_only_zero_dimensional_arrays_become_scalars(shape):
         (complex, "complex"),
         (lambda x: x.__index__(), "index"),
     ):
+        if call is bool and x.size == 1:
+            assert call(x) is False  # in default mode; see test_modes
+            continue
         with pytest.raises(TypeError, match=rf"{name}: only 0-d arrays convert to a Python scalar, this one has shape"):
             call(x)
     with pytest.raises(TypeError, match="index: only integer arrays"):

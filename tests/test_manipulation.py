@@ -36,9 +36,9 @@ def test_shapes_broadcast_as_numpys(given_shapes: list[tuple[int, ...]]) -> None
     try:
         want = np.broadcast_shapes(*given_shapes)
     except ValueError:
-        with pytest.raises(ValueError, match=r"^broadcast_shapes: shapes .* do not broadcast"):
+        with pytest.raises(ValueError, match=r"^broadcast_shapes: shapes .* could not be broadcast"):
             xp.broadcast_shapes(*given_shapes)
-        with pytest.raises(ValueError, match=r"^broadcast_arrays: shapes .* do not broadcast"):
+        with pytest.raises(ValueError, match=r"^broadcast_arrays: shapes .* could not be broadcast"):
             xp.broadcast_arrays(*arrays)
         return
     assert xp.broadcast_shapes(*given_shapes) == want
@@ -65,7 +65,7 @@ def test_broadcast_to_stretches_every_layout_as_a_view_that_refuses_writes(dtype
 def test_broadcasting_refuses_other_shapes_and_no_shapes() -> None:
     x = xp.ones((2, 3))
     for shape in ((3,), (2, 2), (3, 2), (), (0, 3)):
-        with pytest.raises(ValueError, match=r"^broadcast_to: shape \(2, 3\) does not broadcast"):
+        with pytest.raises(ValueError, match=r"^broadcast_to: shape \(2, 3\) could not be broadcast"):
             xp.broadcast_to(x, shape)
     for wrong in ("a", (1.5,), None):
         with pytest.raises(TypeError, match=r"^broadcast_to: shape must be"):

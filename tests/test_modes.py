@@ -108,7 +108,7 @@ SHOWN: dict[str, list[Shown]] = {
     "casting assignment": [
         Shown(lambda: written(floats(1, 2), 0, xp.asarray(0.5)), "float32", [0.5, 2], "setitem: float64 values don't"),
         Shown(lambda: written(floats(1, 2), 0, ints(3)[0]), "float32", [3, 2], "setitem: int64 values don't promote"),
-        Shown(lambda: added_in_place(floats(1), xp.asarray([2.0])), "float32", [3], "add: in place, the result is"),
+        Shown(lambda: added_in_place(floats(1), xp.asarray([2.0])), "float32", [3], "add: in place, the result"),
         Shown(lambda: xp.clip(floats(1, 9), None, xp.asarray(5.0)), "float32", [1, 5], "clip: max is float64, x is"),
     ],
     "casting creation": [
@@ -117,6 +117,7 @@ SHOWN: dict[str, list[Shown]] = {
         Shown(lambda: xp.asarray(xp.asarray([1.5]), dtype=xp.int8), "int8", [1], "asarray: float64 values with"),
         Shown(lambda: xp.asarray(np.array([1.5]), dtype=xp.float32), "float32", [1.5], "asarray: float64 values with"),
         Shown(lambda: xp.linspace(0, 4, 3, dtype=xp.int64), "int64", [0, 2, 4], "linspace: dtype=int64 is no floating"),
+        Shown(lambda: xp.arange(3, dtype=xp.complex64), "complex64", [0, 1, 2], "arange: dtype=complex64 is no real"),
     ],
     "numpy dtypes": [
         Shown(lambda: xp.zeros(1, dtype=np.float32), "float32", [0], "zeros: dtype is <class 'numpy.float32'>"),
@@ -176,6 +177,10 @@ SHOWN: dict[str, list[Shown]] = {
         Shown(lambda: xp.add(1, 2), "int64", 3, "add: no operand is an array"),
         Shown(lambda: xp.where(bools(True), 1, 2), "int64", [1], "where: neither x1 nor x2 is an array"),
         Shown(lambda: xp.result_type(1, 2.0), "", xp.float64, "result_type: neither arrays nor dtypes"),
+    ],
+    "truth of one element": [
+        Shown(lambda: bool(xp.ones((1, 1))), "", True, r"bool: the array has shape \(1, 1\)"),
+        Shown(lambda: bool(xp.zeros(1)), "", False, r"bool: the array has shape \(1,\)"),
     ],
     "axis from the front": [
         Shown(lambda: xp.vecdot(floats(1, 2), floats(3, 4), axis=0), "float32", 11, "vecdot: axis 0 counts from the"),

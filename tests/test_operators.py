@@ -652,7 +652,7 @@ def test_matmul_as_an_operator():
     z = xp.asarray(numbers((2, 2)))
     with pytest.raises(ValueError, match=r"matmul: in place, the result has shape \(2,\), the array \(2, 2\)"):
         z @= z[0, :]
-    with pytest.raises(TypeError, match="matmul: in place, the result is complex128"):
+    with pytest.raises(TypeError, match="matmul: in place, the result has dtype complex128"):
         z @= xp.asarray(numbers((2, 2), "complex128"))
     assert z._numpy().tolist() == numbers((2, 2)).tolist()
     for scalar in (2, 2.0, True, np.float64(2)):

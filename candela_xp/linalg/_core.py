@@ -117,7 +117,7 @@ def core_shapes(
     if len(stacks) == 2 and stacks[0] and stacks[1] and broadcast_shapes(stacks) is None:
         raise ValueError(
             f"{function}: {names[0]} has shape {_shape(shapes[0], axis)}, {names[1]} {_shape(shapes[1], axis)}: "
-            f"the {'stacks' if axis is None else 'other axes'} {stacks[0]} and {stacks[1]} don't broadcast"
+            f"the {'stacks' if axis is None else 'other axes'} {stacks[0]} and {stacks[1]} could not be broadcast"
         )
     return tuple(stacks)
 

@@ -124,6 +124,11 @@ class NDArray:
         return self._view.size if layout is None else layout.len  # type: ignore[union-attr]
 
     @property
+    def __numpy_dtype__(self) -> np.dtype[Any]:
+        """What ``numpy.dtype(x)`` is, for libraries that ask an array so (JAX does, before it converts)."""
+        return self._dtype.dtype
+
+    @property
     def itemsize(self) -> int:
         """Bytes of one element."""
         return self._dtype.itemsize

@@ -154,8 +154,10 @@ def from_producer(producer: Any, copy: bool | None) -> NumPyArray:
         keywords["dl_device"] = (1, 0)
     try:
         capsule = producer.__dlpack__(**keywords)
-    except TypeError:
-        # A producer older than the keywords. If the TypeError was about something else, it comes again.
+    except TypeError as error:
+        # A producer older than the keywords, if that is what it says; else the exception is about the data.
+        if "argument" not in str(error):
+            raise
         capsule = producer.__dlpack__()
     tensor, head = _checked(capsule)
     if copy is False and head is not None and head.flags & _COPIED_FLAG:

@@ -1355,3 +1355,23 @@ def test_a_sequence_with_arrays_on_two_devices_makes_no_array(devices):
     with pytest.raises(DeviceError, match="cpu and simulated:1"):
         xp.asarray([xp.asarray(1.0), xp.asarray(1.0, device=devices[1])])
     assert xp.asarray([xp.asarray(1.0, device=devices[1])] * 2).device is devices[1]
+
+
+def test_a_producers_type_error_about_its_data_comes_through_and_is_not_asked_again():
+    asked = []
+
+    class Refuses:
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, **keywords):
+            asked.append(keywords)
+            raise TypeError("no arrays with nulls")
+
+    with pytest.raises(TypeError, match="no arrays with nulls"):
+        xp.from_dlpack(Refuses())
+    assert len(asked) == 1
+
+
+def test_numpy_dtype_of_an_array_is_the_twin_of_its_dtype():
+    assert xp.ones(2, dtype=xp.int16).__numpy_dtype__ == np.dtype("int16")

@@ -224,7 +224,9 @@ def searchsorted(
         _public.common_device(name, (array, x2))
         return _indexed(_insertion(array, ordered(name, x2), side, order), array)
     value = as_python_scalar(name, x2) if isinstance(x2, np.generic) else x2
-    if not isinstance(value, SCALARS) or isinstance(value, complex):
+    if not isinstance(value, SCALARS):
+        raise _public.reject_unknown(name, x1, value)
+    if isinstance(value, complex):
         raise TypeError(f"{name}: x2 must be an array or a real number, got {value!r}")
     dtype = _dtypes.scalar_dtype(name, array._dtype, value)
     try:

@@ -255,7 +255,7 @@ def _from_foreign(obj: Any, dtype: DType | None, device: Device | None, copy: bo
     elif hasattr(obj, "__len__") and hasattr(obj, "__getitem__") and not isinstance(obj, str | bytes | dict):
         return _from_sequence(list(obj), dtype, device, copy)
     else:
-        raise TypeError(f"asarray: {type(obj).__name__} is no number, sequence, buffer or array")
+        raise TypeError(f"asarray: Unsupported type {type(obj).__name__}: no number, sequence, buffer or array")
     native = made.dtype.newbyteorder("=")
     source = _found_dtype(made if native == made.dtype else np.empty(0, native), obj)
     target = dtype or source
@@ -460,6 +460,8 @@ def _fill_value(function: str, value: Any, dtype: DType | None) -> tuple[NumPyAr
     if not isinstance(value, SCALARS):
         raise TypeError(f"{function}: fill_value must be a Python scalar, got {type(value).__name__}")
     target = dtype or _public.scalar_default(value)
+    if target.kind == "bool":
+        return np.asarray(bool(value)), target
     if not _dtypes.same_kind(_public.scalar_default(value), target):
         raise TypeError(f"{function}: fill_value {value!r} has no {target} form; use another dtype")
     return scalar_array(function, value, target), target

@@ -28,7 +28,7 @@ def _stretched(function: str, x: NDArray, shape: tuple[int, ...]) -> NDArray:
 def _common_shape(function: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     shape = _layout.broadcast_shapes(shapes)
     if shape is None:
-        raise ValueError(f"{function}: shapes {', '.join(map(str, shapes))} could not be broadcast")
+        raise ValueError(f"{function}: shapes {', '.join(map(str, shapes))} could not be broadcast together")
     return shape
 
 

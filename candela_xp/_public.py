@@ -310,7 +310,7 @@ def fill_in_place(name: str, x1: NDArray, result: DType, shapes: Sequence[tuple[
     if shapes[0] != own or shapes[-1] not in (own, ()):
         shape = broadcast_shapes(shapes)
         if shape is None:
-            raise ValueError(f"{name}: shapes {' and '.join(map(str, shapes))} could not be broadcast")
+            raise ValueError(f"{name}: shapes {' and '.join(map(str, shapes))} could not be broadcast together")
         if shape != own:
             raise ValueError(f"{name}: in place, the result has shape {shape}, the array {own}; drop the '='")
     if result is not x1._dtype:
@@ -324,7 +324,7 @@ def unusable(name: str, error: ValueError, *operands: Any) -> ValueError:
     """A kernel's ValueError in our words: NumPy's names neither function nor way out."""
     shapes = [np.shape(operand) for operand in operands]
     if broadcast_shapes(shapes) is None:
-        return ValueError(f"{name}: shapes {' and '.join(map(str, shapes))} could not be broadcast")
+        return ValueError(f"{name}: shapes {' and '.join(map(str, shapes))} could not be broadcast together")
     if name == "pow":
         return ValueError("pow: an integer to a negative power is no integer; use astype to a floating-point dtype")
     return ValueError(f"{name}: {error}")

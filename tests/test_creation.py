@@ -399,7 +399,7 @@ def test_full_without_dtype_takes_the_default_of_the_values_kind(value: Any, dty
 
 
 def test_full_refuses_values_of_a_higher_kind_and_outside_the_dtype() -> None:
-    for value, dtype in ((1.5, xp.int8), (1j, xp.float32), (2, xp.bool), (NAN, xp.int64)):
+    for value, dtype in ((1.5, xp.int8), (1j, xp.float32), (NAN, xp.int64)):
         for make in (lambda v, d: xp.full(2, v, dtype=d), lambda v, d: xp.full_like(xp.ones(2), v, dtype=d)):
             with pytest.raises(TypeError, match=r"^full(_like)?: fill_value .* has no .* form"):
                 make(value, dtype)
@@ -705,8 +705,10 @@ def test_python_numbers_are_booleans_by_whether_they_are_zero(values: list[compl
     with xp.settings(strict=strict):
         made = xp.asarray(values, dtype=xp.bool)
         singles = [xp.asarray(value, dtype=xp.bool) for value in values]
+        filled = [xp.full(2, value, dtype=xp.bool)[1] for value in values]
     assert made.dtype is xp.bool
     assert [bool(one) for one in made] == [bool(value) for value in values] == [bool(one) for one in singles]
+    assert [bool(one) for one in filled] == [bool(value) for value in values]
 
 
 def test_a_masked_array_is_refused_and_its_parts_are_taken() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from . import _backend, _retarget
 
-_NAMES = {_backend.STRICT: _backend.NAME}
+_NAMES = {_backend.STRICT: _backend.NAME} if _backend.FOREIGN else {}
 _COMMON = "array_api_compat.tests.test_common"
 _helpers: Any = import_module("array_api_compat.tests._helpers")
 _helpers.all_libraries[:] = [_backend.NAME]  # in place: test modules import the list

@@ -11,7 +11,7 @@ import pytest
 
 from . import _backend, _retarget
 
-_NAMES = {_backend.STRICT: _backend.NAME}
+_NAMES = {_backend.STRICT: _backend.NAME} if _backend.FOREIGN else {}
 _utilities: Any = import_module("sklearn.utils._array_api")
 _testing: Any = import_module("sklearn.utils._testing")
 
@@ -56,7 +56,7 @@ def _replace_example() -> None:
     pytest.importorskip = import_backend_or_skip
 
 
-if _backend.NAME != _backend.STRICT:
+if _backend.FOREIGN:
     _replace_generators()
     _replace_example()
     # not sooner: it imports the above by name
@@ -81,7 +81,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     def wanted(item: pytest.Item) -> bool:
         body = _retarget.code_of(getattr(item, "function", None))
-        return _backend.NAME in item.name or _retarget.mentions(body, _NAMES)
+        return _backend.NAME in item.name or (_backend.NAME != "numpy" and _retarget.mentions(body, {_backend.STRICT}))
 
     _backend.keep(config, items, wanted)
     if _backend.LIKE_STRICT:

@@ -340,6 +340,12 @@ def undecided(name: str, x1: Any, x2: Any) -> Any:
         would not say what to do, and ``==`` would be False without one. Or it is bytes, to which Python 3.12 and
         later would append the array's memory, as they do with every buffer.
     """
+    if isinstance(x1, np.dtype) or isinstance(x2, np.dtype):
+        # NumPy's dtypes would take the array for its dtype (`NDArray.__numpy_dtype__`) and compare with that.
+        if name in ("equal", "not_equal"):
+            return name == "not_equal"
+        if name in ("less", "less_equal", "greater", "greater_equal"):
+            raise reject_unknown(name, x1, x2)
     numpys = isinstance(x1, np.ndarray) or isinstance(x2, np.ndarray)
     if numpys or (name == "add" and isinstance(x1, bytes | bytearray)):
         raise reject_unknown(name, x1, x2)

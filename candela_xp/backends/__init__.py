@@ -1,0 +1,1 @@
+"""Namespaces for libraries that compute with the arrays of others, with what each asks for beyond the standard."""

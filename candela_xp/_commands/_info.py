@@ -110,8 +110,10 @@ def _blas() -> dict[str, Any]:
 
 
 def _libraries() -> Iterator[ctypes.CDLL]:
-    """Loaded libraries that may hold NumPy's BLAS: its extension module (whose dependencies are searched with
-    it, except on Windows), then the libraries that the wheel bundles.
+    """Loaded libraries that may hold NumPy's BLAS.
+
+    First its extension modules, whose dependencies are searched with them (except on Windows), then the libraries
+    that the wheel bundles.
     """
     paths: list[Path] = []
     for name in ("numpy._core._multiarray_umath", "numpy.linalg._umath_linalg"):

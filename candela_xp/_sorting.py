@@ -45,14 +45,15 @@ def _arguments(function: str, x: Any, axis: Any) -> tuple[NDArray, int]:
     return array, _index.normalise_axis(function, axis, array.ndim)
 
 
-def _mixes_zeros(ordered: NumPyArray) -> bool:
+def _mixes_zeros(view: NumPyArray) -> bool:
     """Whether there are zeros of both signs: the only equal values that can be told apart.
 
     So everything else is sorted by NumPy's quickest kernel, stable or not: 5 ms instead of 80 for 10^6 float64.
+    With both zeros that kernel is out of the question: it sorts by minima and maxima, in which a -0 can get lost.
     """
-    if ordered.dtype.kind != "f" or ordered.all():
+    if view.dtype.kind != "f" or view.all():
         return False
-    signs = np.signbit(ordered[ordered == 0])
+    signs = np.signbit(view[view == 0])
     return bool(signs.any() and not signs.all())
 
 
@@ -94,9 +95,7 @@ def sort(x: NDArray, /, *, axis: int = -1, descending: bool = False, stable: boo
     # Sorting the reversed axis and reversing the result keeps equal elements in their order, and needs no
     # negation, which the least integer and the unsigned ones don't survive.
     flipped = np.flip(view, place) if descending else view
-    result = np.sort(flipped, axis=place)
-    if stable and _mixes_zeros(result):
-        result = np.sort(flipped, axis=place, kind="stable")
+    result = np.sort(flipped, axis=place, kind="stable" if _mixes_zeros(flipped) else None)
     if descending:
         result = np.flip(result, place)
     return NDArray(result.astype(array._dtype.dtype, copy=False), array._dtype, array._device)

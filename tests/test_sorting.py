@@ -151,3 +151,17 @@ def test_results_are_on_the_device_of_the_input() -> None:
         there = xp.__array_namespace_info__().devices()[1]
         x = xp.ones(3, device=there)
         assert xp.sort(x).device is xp.argsort(x, descending=True).device is there
+
+
+@pytest.mark.parametrize("stable", [True, False])
+@pytest.mark.parametrize("descending", [True, False])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_no_zero_loses_its_sign_and_both_keep_their_order(dtype: str, descending: bool, stable: bool) -> None:
+    random = np.random.default_rng(3)
+    for length in (2, 12, 64, 300, 5000):
+        values = random.choice([0.0, -0.0, 1.0, -1.0], length)
+        result = np.asarray(
+            xp.sort(xp.asarray(values.tolist(), dtype=getattr(xp, dtype)), descending=descending, stable=stable)
+        )
+        zeros = result.astype(np.float64)[result == 0]
+        assert np.array_equal(np.signbit(zeros), np.signbit(values[values == 0]))

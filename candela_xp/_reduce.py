@@ -51,7 +51,8 @@ def _add_rows(x: NumPyArray, axis: int) -> NumPyArray:
     before: tuple[Any, ...] = (slice(None),) * axis
     # Splitting an axis is always a view.
     split = x[(*before, slice(0, blocks * BLOCK))].reshape((*x.shape[:axis], blocks, BLOCK, *x.shape[axis + 1 :]))
-    total = _add_rows(np.add.reduce(split, axis=axis + 1), axis)
+    partial: NumPyArray = split.sum(axis=axis + 1)
+    total = _add_rows(partial, axis)
     if rest:
         total += np.add.reduce(x[(*before, slice(blocks * BLOCK, None))], axis=axis, keepdims=True)
     return total
@@ -96,6 +97,7 @@ def add(x: NumPyArray, axes: Axes, dtype: np.dtype[Any], *, keepdims: bool) -> N
         return np.asarray(np.add.reduce(x, axis=axes, dtype=dtype, keepdims=keepdims))  # type: ignore[call-overload]
     if x.dtype != dtype:
         x = x.astype(dtype)
+    total: NumPyArray
     if len(axes) == 1 and _has_short_rows(x, axes[0]):
         total = np.add.reduceat(x, _WHOLE, axis=axes[0])
     else:

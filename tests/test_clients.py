@@ -153,6 +153,13 @@ def test_the_variables_name_the_backend_and_lead_to_no_other_candela_xp(tmp_path
     assert (FOLDER / "client_plugins").parent == FOLDER
 
 
+def test_a_client_may_meet_candela_xp_by_another_of_its_modules(tmp_path):
+    client = replace(SIMPLE, variables=(("SIMPLE_BACKEND", "{backend}"),), module="candela_xp.backends.simple")
+    for backend, wanted in (("candela_xp", "candela_xp.backends.simple"), ("numpy", "numpy")):
+        found = _plan.variables(Job(client, backend, UNKNOWN), {}, outcomes=tmp_path, storage=tmp_path)
+        assert found["SIMPLE_BACKEND"] == wanted
+
+
 @pytest.mark.parametrize("mode", [UNKNOWN, NAMED])
 def test_only_like_strict_mode_asks_plugins_for_it(tmp_path, mode):
     found = _plan.variables(Job(SIMPLE, "candela_xp", mode), {}, outcomes=tmp_path, storage=tmp_path)

@@ -46,6 +46,8 @@ class Client:
         The client or its tests branch on the name array_api_strict, so that the two modes differ.
     backends
         With which the tests make sense.
+    module
+        By which module of candela_xp it goes in, where that is not the package itself.
     minutes
         After which a run has hung.
     """
@@ -60,6 +62,7 @@ class Client:
     variables: tuple[tuple[str, str], ...] = ()
     by_name: bool = False
     backends: tuple[str, ...] = BACKENDS
+    module: str = "candela_xp"
     minutes: int = 20
 
     @property
@@ -184,6 +187,7 @@ CLIENTS = (
         ),
         plugin="for_cubed",
         variables=(("CUBED_BACKEND_ARRAY_API_MODULE", "{backend}"),),
+        module="candela_xp.backends.cubed",
         # these need a cloud, Graphviz, or gigabytes
         arguments=(
             "-k",
@@ -199,6 +203,7 @@ CLIENTS = (
         place="own",
         plugin="for_cubed",
         variables=(("CUBED_BACKEND_ARRAY_API_MODULE", "{backend}"),),
+        module="candela_xp.backends.cubed",
     ),
     Client(
         name="interop",

@@ -117,6 +117,7 @@ def variables(job: Job, base: Mapping[str, str], *, outcomes: Path, storage: Pat
         A directory for what Hypothesis keeps.
     """
     kept = {name: value for name, value in base.items() if not name.startswith(_FOREIGN)}
+    backend = job.client.module if job.backend == "candela_xp" else job.backend
     return {
         **kept,
         **_FIXED,
@@ -127,5 +128,5 @@ def variables(job: Job, base: Mapping[str, str], *, outcomes: Path, storage: Pat
         _outcomes.MODULE_VARIABLE: job.backend,
         BACKEND_VARIABLE: job.backend,
         LIKE_STRICT_VARIABLE: "1" if job.mode == LIKE_STRICT else "0",
-        **{name: value.replace("{backend}", job.backend) for name, value in job.client.variables},
+        **{name: value.replace("{backend}", backend) for name, value in job.client.variables},
     }

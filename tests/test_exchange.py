@@ -221,8 +221,9 @@ def test_a_capsule_says_what_the_array_is(name, versioned):
             if versioned or shared:
                 assert tensor.data + tensor.byte_offset == address(array)
             for axis, extent in enumerate(array.shape):
-                if extent > 1:
+                if extent > 1 and tensor.strides:  # none, as NumPy 2.3 says it, are the row-major ones
                     assert tensor.strides[axis] * array.itemsize == array.strides[axis]
+            assert tensor.strides or array.flags.c_contiguous
         assert x._memory.exported
         assert same_bits(xp.from_dlpack(Producer(capsule))._numpy(), array)
 

@@ -583,3 +583,10 @@ def test_what_cannot_be_installed_ends_the_command_with_2(monkeypatch, capsys):
 
 def test_a_run_without_outcomes_is_trouble():
     assert _results.breakdown(_results.Run()) == "pytest ended without saying so"
+
+
+def test_what_is_stored_names_no_place_of_a_machine():
+    reason = "assert <module 'a' from '/home/x/venv/lib/python3.11/site-packages/a/b.py'> == '/c'"
+    made = row(failed=(Outcome("t.py::t", "failed", reason),))
+    (back,) = _rows.from_json(_rows.to_json([made]))
+    assert back.failed[0].reason == "assert <module 'a' from 'a/b.py'> == '/c'"

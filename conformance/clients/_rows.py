@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -52,11 +53,17 @@ def combine(old: Iterable[Row], new: Sequence[Row], pinned: Mapping[str, str]) -
     )
 
 
+# A directory of installed packages, wherever it lies
+_INSTALLED = re.compile(r"(?:/[^/\s'\"]+)+/site-packages/")
+
+
 def to_json(rows: Sequence[Row]) -> str:
-    """Rows as JSON text, without tracebacks: those name the paths of one machine."""
+    """Rows as JSON text, without what only one machine has: tracebacks, and the place of installed packages."""
     stored = [asdict(row) for row in rows]
     for row in stored:
-        row["failed"] = [{"id": outcome["id"], "reason": outcome["reason"]} for outcome in row["failed"]]
+        row["failed"] = [
+            {"id": outcome["id"], "reason": _INSTALLED.sub("", outcome["reason"])} for outcome in row["failed"]
+        ]
     return json.dumps({"schema": _SCHEMA, "rows": stored}, indent=1, ensure_ascii=False) + "\n"
 
 

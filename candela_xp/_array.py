@@ -74,6 +74,7 @@ class NDArray:
 
     # -- state -----------------------------------------------------------------------------------
 
+    # mypy takes a property that isn't a def for the value it holds; attrgetter reads a slot in half the time of a def.
     dtype: DType = property(attrgetter("_dtype"), doc="Data type of the elements.")  # type: ignore[assignment]
     device: Device = property(attrgetter("_device"), doc="Where the elements live.")  # type: ignore[assignment]
 
@@ -110,7 +111,7 @@ class NDArray:
     def shape(self) -> tuple[int, ...]:
         """Extent of each axis."""
         layout = self._layout
-        return self._view.shape if layout is None else layout.shape  # type: ignore[union-attr]
+        return self._view.shape if layout is None else layout.shape  # type: ignore[union-attr]  # invariant 3
 
     @property
     def ndim(self) -> int:
@@ -121,7 +122,7 @@ class NDArray:
     def size(self) -> int:
         """Number of elements."""
         layout = self._layout
-        return self._view.size if layout is None else layout.len  # type: ignore[union-attr]
+        return self._view.size if layout is None else layout.len  # type: ignore[union-attr]  # invariant 3
 
     @property
     def __numpy_dtype__(self) -> np.dtype[Any]:
@@ -548,7 +549,7 @@ class NDArray:
             The memory is read-only, or several indices share an element.
         """
         layout = selected or self._layout
-        # An array that a kernel produced has memory of its own, an element for each index.
+        # An array that a kernel produced has memory of its own, an element for each index; invariant 3 again.
         writable = self._view.flags.writeable if self._buffer is None else self._buffer.writable  # type: ignore[union-attr]
         if not writable:
             raise ValueError(f"{function}: the array's memory is read-only; use asarray(x, copy=True)")
@@ -587,7 +588,8 @@ class NDArray:
         raise TypeError(f"{function}: {type(value).__name__} is no NDArray; use candela_xp.asarray(value)")
 
     if TYPE_CHECKING:
-        # Attached by the definitions of the elementwise functions and of matmul.
+        # Attached by the definitions of the elementwise functions and of matmul. == and != give arrays, as the
+        # standard has it, where object has bool.
         def __abs__(self, /) -> NDArray: ...
         def __neg__(self, /) -> NDArray: ...
         def __pos__(self, /) -> NDArray: ...

@@ -255,7 +255,7 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
     asked = _dtypes.named("isdtype", dtype)
     if isinstance(kind, tuple):
         # Every member is checked, also behind one that fits.
-        return any([isdtype(asked, one) for one in kind])  # noqa: C419
+        return any([isdtype(asked, one) for one in kind])  # noqa: C419  # see above
     if isinstance(kind, str):
         if kind not in _dtypes.KIND_QUERIES:
             raise ValueError(f"isdtype: kind {kind!r} is unknown; there are {', '.join(_dtypes.KIND_QUERIES)}")

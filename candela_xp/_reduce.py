@@ -93,6 +93,7 @@ def _has_short_rows(x: NumPyArray, axis: int) -> bool:
 
 def add(x: NumPyArray, axes: Axes, dtype: np.dtype[Any], *, keepdims: bool) -> NumPyArray:
     """Sum over axes in ``dtype``; pairwise for floating-point numbers."""
+    # NumPy's stubs have no overload for a keepdims that isn't a literal; here and in multiply.
     if dtype.kind not in "fc" or x.size <= BLOCK or not axes:
         return np.asarray(np.add.reduce(x, axis=axes, dtype=dtype, keepdims=keepdims))  # type: ignore[call-overload]
     if x.dtype != dtype:

@@ -265,10 +265,11 @@ def _insertion_across_signs(x1: NDArray, x2: NDArray, side: str, order: NumPyArr
     """uint64 with a signed dtype: the values that both can hold are compared as uint64 or int64, the rest is clear."""
     a, b = x1._numpy(), x2._numpy()
     if x2._dtype.kind == "int":
-        found = np.searchsorted(a, b.astype(np.uint64), side=side, sorter=order)  # type: ignore[call-overload]
+        found = np.searchsorted(a, b.astype(np.uint64), side=side, sorter=order)  # type: ignore[call-overload]  # as above
         return np.where(b < 0, 0, found)
     top = np.uint64(np.iinfo(np.int64).max)
-    found = np.searchsorted(a, np.minimum(b, top).astype(np.int64), side=side, sorter=order)  # type: ignore[call-overload]
+    c = np.minimum(b, top).astype(np.int64)
+    found = np.searchsorted(a, c, side=side, sorter=order)  # type: ignore[call-overload]  # as above
     return np.where(b > top, a.size, found)
 
 

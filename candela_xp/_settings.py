@@ -109,7 +109,7 @@ class settings:
 
     def __enter__(self) -> Settings:
         """Put the settings in force and return all of them."""
-        chosen = current()._replace(**self._changes)  # type: ignore[arg-type]
+        chosen = current()._replace(**self._changes)  # type: ignore[arg-type]  # checked above
         _blocks.set((*_blocks.get(), chosen))
         return chosen
 

@@ -18,7 +18,7 @@ def clip(x: Array, lower: Array | None, upper: Array | None, /, out: Out = None)
         result = np.minimum(x, upper, out=out)
     else:
         # The stub of clip does not know ``out=...``; the ufunc behind it does.
-        result = np.clip(x, lower, upper, out=out)  # type: ignore[arg-type]
+        result = np.clip(x, lower, upper, out=out)  # type: ignore[arg-type]  # the stubs want no ...
     return result
 
 

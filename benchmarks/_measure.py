@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from random import Random
 from statistics import median
 from typing import NamedTuple
+
+FEWEST_ROUNDS = 3
 
 
 class Timing(NamedTuple):
@@ -19,21 +22,22 @@ class Timing(NamedTuple):
     ratio: float
 
 
-def _calls_for(function: Callable[[], object], seconds: float) -> int:
-    """How many calls take about so long."""
+def _calls_for(function: Callable[[], object], seconds: float) -> tuple[int, float]:
+    """How many calls take about so long, and how long they take."""
     calls = 1
     while True:
         start = time.perf_counter()
         for _ in range(calls):
             function()
-        spent = time.perf_counter() - start
+        spent = max(time.perf_counter() - start, 1e-9)
         if spent >= seconds / 4 or calls >= 1_000_000:
-            return max(1, int(calls * seconds / max(spent, 1e-9)))
+            turn = max(1, int(calls * seconds / spent))
+            return turn, turn * spent / calls
         calls *= 4
 
 
 def side_by_side(
-    functions: Mapping[str, Callable[[], object]], *, rounds: int = 15, seconds: float = 0.01
+    functions: Mapping[str, Callable[[], object]], *, rounds: int = 15, seconds: float = 0.01, budget: float = 1e9
 ) -> dict[str, Timing]:
     """Time each function; the first is the reference.
 
@@ -45,14 +49,18 @@ def side_by_side(
         How often each takes its turn.
     seconds
         About how long one turn lasts.
+    budget
+        Seconds for all rounds: there are fewer where they would take longer, but three at least.
     """
     names = list(functions)
-    calls = {name: _calls_for(functions[name], seconds) for name in names}
+    paces = {name: _calls_for(functions[name], seconds) for name in names}
+    rounds = max(FEWEST_ROUNDS, min(rounds, int(budget / sum(turn for _, turn in paces.values()))))
     spent: dict[str, list[float]] = {name: [] for name in names}
-    for number in range(rounds):
-        # Begin with another one each round, so that nobody always follows the same neighbour.
-        for name in names[number % len(names) :] + names[: number % len(names)]:
-            function, count = functions[name], calls[name]
+    random = Random(0)
+    for _ in range(rounds):
+        # In another order each round, so that nobody always follows the same neighbour, whose threads may still spin.
+        for name in random.sample(names, len(names)):
+            function, (count, _) = functions[name], paces[name]
             start = time.perf_counter()
             for _ in range(count):
                 function()

@@ -102,6 +102,7 @@ from candela_xp._elementwise import (
     tanh,
     trunc,
 )
+from candela_xp._expressions import explain, materialize, memory
 from candela_xp._indexing import take, take_along_axis
 from candela_xp._inspection import __array_namespace_info__
 from candela_xp._layout import Layout
@@ -164,6 +165,8 @@ float8_e8m0fnu: DType = DTYPES["float8_e8m0fnu"]
 __all__ = [
     # the array and what belongs to it
     "DType", "Device", "Layout", "NDArray", "settings",
+    # what waits, and memory
+    "explain", "materialize", "memory",
     "__array_api_version__", "__version__",
     # constants
     "e", "inf", "nan", "newaxis", "pi",

@@ -5,7 +5,8 @@ that view and derives buffer and layout when somebody asks. So either of the two
 
 1. ``_view`` is None, or a NumPy array of exactly this shape, dtype and memory;
 2. ``_layout`` and ``_buffer`` are both None, or both there;
-3. one of 1 and 2 is there.
+3. ``_node`` is None, or a pending expression of this shape and dtype;
+4. one of 1 and 2 is there, or else 3, in which case the array is *pending*: whoever wants memory settles it.
 
 The operators of elementwise functions are attached where those functions are defined.
 """
@@ -20,6 +21,7 @@ from operator import attrgetter, is_not
 from operator import index as as_index
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -28,8 +30,10 @@ from candela_xp._buffer import Buffer, adopt
 from candela_xp._device import Device
 from candela_xp._dtypes import DType
 from candela_xp._errors import DeviceError, ExportError, ScalarOverflowError
+from candela_xp._expr import Node, settle_readers, source
 from candela_xp._layout import Layout, new_layout
 from candela_xp._revisions import LATEST, REVISIONS, module_name
+from candela_xp._walk import Operand
 
 NumPyArray = np.ndarray[Any, Any]
 Scalar = bool | int | float | complex
@@ -54,7 +58,7 @@ class NDArray:
     """
 
     __module__ = "candela_xp"
-    __slots__ = ("__weakref__", "_buffer", "_device", "_dtype", "_layout", "_view")
+    __slots__ = ("__weakref__", "_buffer", "_device", "_dtype", "_layout", "_node", "_view")
     __array_ufunc__ = None  # ndarray <op> NDArray asks our reflected operator instead of taking us apart
     __hash__ = None  # type: ignore[assignment]  # == is elementwise
 
@@ -71,6 +75,7 @@ class NDArray:
         self._device = device
         self._layout = layout
         self._buffer = buffer
+        self._node: Node | None = None
 
     # -- state -----------------------------------------------------------------------------------
 
@@ -78,19 +83,50 @@ class NDArray:
     dtype: DType = property(attrgetter("_dtype"), doc="Data type of the elements.")  # type: ignore[assignment]
     device: Device = property(attrgetter("_device"), doc="Where the elements live.")  # type: ignore[assignment]
 
+    @classmethod
+    def _pending(cls, node: Node, dtype: DType, device: Device) -> NDArray:
+        """The array that shows a pending expression."""
+        made = cls(None, dtype, device)
+        made._node = node
+        node.owner = ref(made)
+        return made
+
     def _settle(self) -> Layout:
-        """Derive buffer and layout of an array that a kernel produced."""
-        adopted = adopt(self._view)  # type: ignore[arg-type]  # invariant 3
-        assert adopted is not None, "kernels give strides in whole elements"
-        self._buffer, self._layout = adopted
+        """Buffer and layout of an array that has none yet: that is pending, or that a kernel produced."""
+        node = self._node
+        if node is not None:
+            node.settle()  # calls _settled
+        if self._layout is None:
+            adopted = adopt(self._view)  # type: ignore[arg-type]  # invariant 4
+            assert adopted is not None, "kernels give strides in whole elements"
+            self._buffer, self._layout = adopted
         return self._layout
+
+    def _settled(self, value: Operand) -> None:
+        """Take the value of the pending expression. Another thread may be reading: what it goes by comes last."""
+        self._buffer = value.buffer
+        self._layout = value.layout
+        self._node = None
 
     def _numpy(self) -> NumPyArray:
         """The NumPy view; only for kernels inside the package, see `__array__`."""
         view = self._view
         if view is None:
-            view = self._view = self._buffer.view(self._layout, self._dtype.dtype)  # type: ignore[union-attr,arg-type]
+            layout = self._layout or self._settle()
+            view = self._view = self._buffer.view(layout, self._dtype.dtype)  # type: ignore[union-attr]  # settled
         return view
+
+    def _peek(self) -> NumPyArray | Node:
+        """The NumPy view, or the pending expression, whose `nbytes` are infinite."""
+        return self._node or self._numpy()
+
+    def _operand(self) -> Node | Operand:
+        """What an expression reads: the pending one, or memory under a layout."""
+        node = self._node
+        if node is None:
+            layout = self._layout or self._settle()
+            return source(self._buffer, layout, self._dtype.dtype)  # type: ignore[arg-type]  # settled
+        return node
 
     def _with(self, layout: Layout, dtype: DType | None = None) -> NDArray:
         """A view of the same buffer under another layout."""
@@ -111,7 +147,14 @@ class NDArray:
     def shape(self) -> tuple[int, ...]:
         """Extent of each axis."""
         layout = self._layout
-        return self._view.shape if layout is None else layout.shape  # type: ignore[union-attr]  # invariant 3
+        if layout is not None:
+            return layout.shape
+        # The view goes first: it never goes away, whereas a pending expression may be settled by another thread.
+        view = self._view
+        if view is not None:
+            return view.shape
+        node = self._node
+        return self._settle().shape if node is None else node.shape
 
     @property
     def ndim(self) -> int:
@@ -121,8 +164,7 @@ class NDArray:
     @property
     def size(self) -> int:
         """Number of elements."""
-        layout = self._layout
-        return self._view.size if layout is None else layout.len  # type: ignore[union-attr]  # invariant 3
+        return prod(self.shape)
 
     @property
     def __numpy_dtype__(self) -> np.dtype[Any]:
@@ -205,6 +247,12 @@ class NDArray:
             view.flags.writeable = False
         return view
 
+    def _export(self) -> None:
+        """Someone outside may write the memory from now on: nothing reads it later."""
+        memory = self._memory
+        settle_readers(memory.readers)
+        memory.exported = True
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NumPyArray:
         """The NumPy array over the same memory, or a copy of it.
 
@@ -222,7 +270,7 @@ class NDArray:
         if copy:
             return self._numpy().copy()
         view = self._shown()
-        self._memory.exported = True
+        self._export()
         return view
 
     if sys.version_info >= (3, 12):
@@ -275,7 +323,7 @@ class NDArray:
         # A capsule without version cannot say that memory is read-only: what it then holds is a copy.
         copied = bool(copy) or moves or (copy is None and not versioned and not view.flags.writeable)
         if not copied:
-            self._memory.exported = True
+            self._export()
         return _interop.to_capsule(view, target, versioned=versioned, copy=copied)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -435,14 +483,14 @@ class NDArray:
         return NDArray(self._numpy()[self._gather_key(parts)], self._dtype, self._device)
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
-        """Assign to the selected elements; ``value`` broadcasts to them and is promoted to the array's dtype.
+        """Assign to the selected elements; ``value`` broadcasts to them and is converted to the array's dtype.
 
         Raises
         ------
         IndexError
             As for selecting.
         TypeError
-            The value's dtype doesn't promote to the array's.
+            A complex value for a real array; in strict mode any whose dtype doesn't promote to the array's.
         ValueError
             The shapes disagree, the memory is read-only, or several indices share an element.
 
@@ -549,7 +597,7 @@ class NDArray:
             The memory is read-only, or several indices share an element.
         """
         layout = selected or self._layout
-        # An array that a kernel produced has memory of its own, an element for each index; invariant 3 again.
+        # An array that a kernel produced has memory of its own, an element for each index; invariant 4 again.
         writable = self._view.flags.writeable if self._buffer is None else self._buffer.writable  # type: ignore[union-attr]
         if not writable:
             raise ValueError(f"{function}: the array's memory is read-only; use asarray(x, copy=True)")
@@ -558,14 +606,19 @@ class NDArray:
                 f"{function}: several indices share an element (shape {layout.shape}, stride {layout.stride}); "
                 "use asarray(x, copy=True)"
             )
+        if self._buffer is not None and self._buffer.readers:
+            settle_readers(self._buffer.readers)
 
     def _assignable(self, function: str, value: Any) -> NumPyArray:
-        """A value as a NumPy array of this dtype.
+        """A value as a NumPy array of this dtype, converted as by astype.
 
         Raises
         ------
         TypeError
-            Its dtype doesn't promote to this one.
+            It would lose its imaginary part, or is neither an NDArray nor a scalar; in strict mode also one of a dtype
+            that doesn't promote to this one.
+        ScalarOverflowError
+            An integer that the dtype cannot hold (an OverflowError and a ValueError).
         """
         dtype = self._dtype
         if isinstance(value, NDArray):
@@ -574,18 +627,40 @@ class NDArray:
                 return value._numpy()
             if not _dtypes.can_cast(value._dtype, dtype):
                 message = f"{function}: {value._dtype} values don't promote to {dtype}"
-                if not _dtypes.same_kind(value._dtype, dtype):
-                    raise TypeError(f"{message}; use astype on the value")
-                _modes.allow("casting assignment", message)
+                if _dtypes.same_kind(value._dtype, dtype):
+                    _modes.allow("casting assignment", message)
+                elif value._dtype.kind == "complex" and dtype.kind != "bool":
+                    raise TypeError(f"{message}; use real() or abs() of the value")
+                else:
+                    _modes.allow("assignment to a lower kind", message)
             return _dtypes.converted(value._numpy(), dtype)
+        # No subclass of numpy.ndarray: its elements may have a unit or a mask, which a number has not.
+        if type(value) is np.ndarray and value.ndim == 0 and isinstance(value[()], np.generic):
+            _modes.allow("numpy scalar", f"{function}: {value!r} is a NumPy array")
+            value = value[()]
         if isinstance(value, np.generic):
             value = as_python_scalar(function, value)
         if isinstance(value, SCALARS):
-            found = _dtypes.scalar_dtype(function, dtype, value)
-            if found is not dtype:
-                raise TypeError(f"{function}: {value!r} doesn't promote to {dtype}; use astype on the array first")
-            return scalar_array(function, value, dtype)
+            return self._from_scalar(function, value)
         raise TypeError(f"{function}: {type(value).__name__} is no NDArray; use candela_xp.asarray(value)")
+
+    def _from_scalar(self, function: str, value: Scalar) -> NumPyArray:
+        """A Python scalar as a 0-d NumPy array of this dtype; errors as those of `_assignable`."""
+        dtype = self._dtype
+        kind = dtype.kind
+        if kind == "bool":
+            lower = not isinstance(value, bool)
+        elif kind in ("int", "uint"):
+            lower = isinstance(value, float)
+        else:
+            lower = False
+        if kind not in ("complex", "bool") and isinstance(value, complex):
+            raise TypeError(f"{function}: {value!r} doesn't promote to {dtype}; use .real or abs() of the value")
+        if lower:
+            _modes.allow("assignment to a lower kind", f"{function}: {value!r} doesn't promote to {dtype}")
+            return np.asarray(bool(value)) if kind == "bool" else _dtypes.converted(np.asarray(value), dtype)
+        _dtypes.scalar_dtype(function, dtype, value)  # strict mode refuses a bool as a number
+        return scalar_array(function, value, dtype)
 
     if TYPE_CHECKING:
         # Attached by the definitions of the elementwise functions and of matmul. == and != give arrays, as the

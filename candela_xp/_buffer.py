@@ -22,13 +22,16 @@ class Buffer:
         C-contiguous array over all the bytes; it, or its base, owns them.
     exported : bool
         Someone outside can see, and so write, the bytes.
+    readers : list
+        Weak references to the pending expressions that read the bytes (`_expr` keeps it).
     """
 
-    __slots__ = ("__weakref__", "exported", "root")
+    __slots__ = ("__weakref__", "exported", "readers", "root")
 
     def __init__(self, root: np.ndarray[Any, Any], *, exported: bool = False) -> None:
         self.root = root
         self.exported = exported
+        self.readers: list[Any] = []
 
     @property
     def nbytes(self) -> int:

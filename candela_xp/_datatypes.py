@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from candela_xp import _device, _dtypes, _modes, _public
+from candela_xp import _device, _dtypes, _modes, _public, _settings, _walk
 from candela_xp._array import SCALARS, NDArray, Scalar, as_python_scalar, checked_array
 from candela_xp._device import Device
 from candela_xp._dtypes import DType
@@ -125,7 +125,27 @@ def astype(x: NDArray, dtype: DType, /, *, copy: bool = True, device: Device | N
         raise TypeError(f"astype: {array._dtype} to {target} would drop the imaginary part; use real or imag first")
     if target is array._dtype and place is array._device and not copy:
         return array
+    if place is array._device and (array._node is not None or array.nbytes >= _settings.defer_floor):
+        made = _public.deferred("astype", _conversion(array, target))
+        if made is not None:
+            return made
     return NDArray(_cast(array._numpy(), target), target, place)
+
+
+def _conversion(array: NDArray, target: DType) -> _public.Prepared:
+    """What `_cast` does, as a kernel of an expression."""
+    kernel: Any = _walk.assign
+    operands: tuple[Any, ...] = (array,)
+    if target.kind == "bool" and array._dtype.kind not in ("bool", "int", "uint"):
+        kernel, operands = np.not_equal, (array, np.zeros((), array._dtype.dtype))
+    elif array._dtype.itemsize == target.itemsize == 1 and "float8_e8m0fnu" in (target.name, array._dtype.name):
+        kernel = _assign_through_float32
+    return _public.Prepared(kernel, operands, None, target, array._device)
+
+
+def _assign_through_float32(source: Any, /, out: Any) -> Any:
+    """See `_dtypes.converted`."""
+    return _walk.assign(source.astype(np.float32), out)
 
 
 def _cast(view: Any, target: DType) -> Any:

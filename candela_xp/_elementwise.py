@@ -591,7 +591,7 @@ def clip(
     array = checked_array("clip", "x", x)
     kernel, compute, _ = _CLIP.entry(array._dtype)
     if min is None and max is None:
-        return NDArray(np.array(array._numpy(), order="C", copy=True), compute, array._device)
+        return NDArray(np.array(array._numpy(), order="C", copy=True), array._dtype, array._device)
     bounds: list[Any] = []
     for name, bound in (("min", min), ("max", max)):
         if bound is None:
@@ -606,17 +606,13 @@ def clip(
             if _dtypes.scalar_dtype("clip", compute, value) is not compute:
                 raise TypeError(f"clip: {name}={value!r} doesn't promote to {compute}; use astype on x")
             bounds.append(scalar_array("clip", value, compute))
-    operand = _public.cast(array, compute)
-    try:
-        return NDArray(kernel(operand, *bounds, out=...), compute, array._device)
-    except ValueError as error:
-        raise _public.unusable("clip", error, operand, *[bound for bound in bounds if bound is not None]) from None
+    return _public.computed("clip", _public.Prepared(kernel, (array, *bounds), compute, compute, array._device))
 
 
-def _bound(name: str, x: NDArray, bound: NDArray, compute: DType) -> Any:
+def _bound(name: str, x: NDArray, bound: NDArray, compute: DType) -> NDArray:
     """A bound in the dtype of ``x``; one that an integer dtype cannot hold becomes the dtype's own limit."""
     if bound._dtype is compute or _dtypes.can_cast(bound._dtype, compute):
-        return _public.cast(bound, compute)
+        return _public.converted(bound, compute)
     message = f"clip: {name} is {bound._dtype}, x is {x._dtype}"
     if not _dtypes.same_kind(bound._dtype, compute):
         raise TypeError(f"{message}; use astype on one of them")
@@ -626,7 +622,7 @@ def _bound(name: str, x: NDArray, bound: NDArray, compute: DType) -> Any:
         limits, own = np.iinfo(compute.dtype), np.iinfo(view.dtype)
         view = np.clip(view, builtins.max(limits.min, own.min), builtins.min(limits.max, own.max))
     with np.errstate(over="ignore"):  # a bound beyond all numbers of the dtype becomes infinite
-        return _dtypes.converted(view, compute)
+        return NDArray(_dtypes.converted(view, compute), compute, bound._device)
 
 
 _CLIP = Operation("clip", "real", "same")

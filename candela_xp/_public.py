@@ -8,18 +8,23 @@ look-up and the kernel; everything else goes through `prepare`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from operator import index as as_index
+from sys import getrefcount
 from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 
-from candela_xp import _device, _dtypes, _index, _modes
+from candela_xp import _device, _dtypes, _index, _modes, _settings
 from candela_xp._array import SCALARS, NDArray, Scalar, as_python_scalar, checked_array, scalar_array
 from candela_xp._device import Device
 from candela_xp._dtypes import DTYPES, DType, promote
 from candela_xp._errors import ScalarOverflowError
+from candela_xp._expr import Node, error_state
 from candela_xp._kernels import Kernel, lookup
 from candela_xp._layout import broadcast_shapes
+from candela_xp._walk import Operand, assign
 
 NumPyArray = np.ndarray[Any, Any]
 
@@ -53,12 +58,25 @@ class Entry(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A kernel with its operands: what is left is the call."""
+    """A kernel with its operands: what is left is the call.
+
+    Operands are arrays, constants, or None (a bound of clip that isn't there). ``compute`` is the dtype to which the
+    arrays are converted first; None leaves them as they are.
+    """
 
     kernel: Kernel
-    operands: tuple[NumPyArray, ...]
+    operands: tuple[Any, ...]
+    compute: DType | None
     result: DType
     device: Device
+
+    def views(self) -> list[Any]:
+        """The operands as NumPy arrays in the dtype of the kernel."""
+        compute = self.compute
+        return [
+            (x._numpy() if compute is None else cast(x, compute)) if isinstance(x, NDArray) else x
+            for x in self.operands
+        ]
 
 
 class Operation:
@@ -111,7 +129,7 @@ class Operation:
         """Check one operand and bring it to the dtype of the kernel."""
         array = checked_array(self.name, "x", x)
         kernel, compute, result = self.entry(array._dtype)
-        return Prepared(kernel, (cast(array, compute),), result, array._device)
+        return Prepared(kernel, (array,), compute, result, array._device)
 
     def prepare_two(self, x1: Any, x2: Any) -> Prepared | None:
         """Check two operands and bring them to the dtype of the kernel; None if one is of a type we don't know.
@@ -132,16 +150,16 @@ class Operation:
             if not isinstance(x2, SCALARS):
                 return None
             kernel, compute, result, other = self._with_scalar(x1._dtype, x2)
-            return Prepared(kernel, (cast(x1, compute), other), result, x1._device)
+            return Prepared(kernel, (x1, other), compute, result, x1._device)
         if isinstance(x2, NDArray):
             if not isinstance(x1, SCALARS):
                 return None
             kernel, compute, result, other = self._with_scalar(x2._dtype, x1)
-            return Prepared(kernel, (other, cast(x2, compute)), result, x2._device)
+            return Prepared(kernel, (other, x2), compute, result, x2._device)
         if isinstance(x1, SCALARS) and isinstance(x2, SCALARS):
             _modes.allow("scalar operands only", f"{name}: no operand is an array")
             kernel, compute, result, other = self._with_scalar(scalar_default(x1), x2)
-            return Prepared(kernel, (scalar_array(name, x1, compute), other), result, _device.CPU)
+            return Prepared(kernel, (scalar_array(name, x1, compute), other), compute, result, _device.CPU)
         return None
 
     def _two_arrays(self, x1: NDArray, x2: NDArray) -> Prepared:
@@ -151,8 +169,8 @@ class Operation:
         kernel, compute, result = self.entry(common)
         if self.result == "bool" and {x1._dtype.kind, x2._dtype.kind} == {"int", "uint"} and common.kind == "float":
             # uint64 with int64 has no common integer, but NumPy compares the two exactly, float64 would not.
-            return Prepared(lookup(name, "int"), (x1._numpy(), x2._numpy()), result, device)
-        return Prepared(kernel, (cast(x1, compute), cast(x2, compute)), result, device)
+            return Prepared(lookup(name, "int"), (x1, x2), None, result, device)
+        return Prepared(kernel, (x1, x2), compute, result, device)
 
     def _with_scalar(self, dtype: DType, value: Scalar) -> tuple[Kernel, DType, DType, Any]:
         """The entry for an array of ``dtype`` with a scalar, and the scalar as an operand."""
@@ -172,10 +190,149 @@ def cast(array: NDArray, dtype: DType) -> NumPyArray:
     return view if array._dtype is dtype else view.astype(dtype.dtype)
 
 
+def computed(name: str, prepared: Prepared) -> NDArray:
+    """The result of a kernel: pending where it is large, else computed at once.
+
+    Raises
+    ------
+    ValueError
+        The shapes don't broadcast, or the kernel refuses the values.
+    """
+    made = deferred(name, prepared)
+    if made is not None:
+        return made
+    operands = prepared.views()
+    try:
+        return NDArray(prepared.kernel(*operands, out=...), prepared.result, prepared.device)
+    except ValueError as error:
+        raise unusable(name, error, *operands) from None
+
+
+# Kernels that refuse values, which has to be at the call: integers to negative powers.
+_REFUSING = frozenset([lookup("pow", "int"), lookup("pow", "uint")])
+
+
+def deferred(name: str, prepared: Prepared) -> NDArray | None:
+    """A pending array for what the kernel computes, or None where that is better computed at once.
+
+    What reads memory that someone outside can write is computed before this returns.
+
+    Raises
+    ------
+    ValueError
+        The shapes don't broadcast.
+    """
+    node, at_once = expression(name, prepared)
+    if node is None:
+        return None
+    made = NDArray._pending(node, prepared.result, prepared.device)
+    if at_once:
+        made._settle()
+    return made
+
+
+def expression(name: str, prepared: Prepared) -> tuple[Node | None, bool]:
+    """The pending expression of what the kernel computes, and whether it must be computed at once.
+
+    None where the result and the operands are small, or the kernel may refuse the values.
+    """
+    kernel, operands, compute, result, _ = prepared
+    arrays = [x for x in operands if isinstance(x, NDArray)]
+    if not arrays:
+        return None, False
+    shape = arrays[0].shape
+    itemsize = max([result.itemsize, *[(compute or x._dtype).itemsize for x in arrays]])
+    if any(x.shape != shape for x in arrays[1:]):
+        common = broadcast_shapes([x.shape for x in arrays])
+        if common is None:
+            raise unusable(name, ValueError(), *operands)
+        shape = common
+    if prod(shape) * itemsize < _settings.current().defer_min_bytes or kernel in _REFUSING:
+        return None, False
+    errors = error_state()
+    at_once = not WAITING.issuperset(errors) or any(x._node is None and x._memory.exported for x in arrays)
+    terms = [term(x, compute, shape) if isinstance(x, NDArray) else x for x in operands]
+    return Node(name, kernel, terms, shape, result.dtype, errors), at_once
+
+
+def converted(x: NDArray, dtype: DType) -> NDArray:
+    """The array in another dtype; pending where it is large. Not for bool, see `candela_xp.astype`."""
+    if x._dtype is dtype:
+        return x
+    made = None
+    if x._node is not None or x.nbytes >= _settings.defer_floor:
+        made = deferred("astype", Prepared(assign, (x,), None, dtype, x._device))
+    return NDArray(cast(x, dtype), dtype, x._device) if made is None else made
+
+
+def term(x: NDArray, compute: DType | None, shape: tuple[int, ...]) -> Any:
+    """An array as an operand of a pending expression, converted to another dtype where that is wanted."""
+    if compute is None or x._dtype is compute:
+        return x._operand()
+    if x.shape != shape:  # a conversion of its own, so that it isn't made once an index
+        return Operand.of(cast(x, compute))
+    return Node("astype", assign, (x._operand(),), shape, compute.dtype)
+
+
+def elements(x: NDArray, axes: Sequence[int], dtype: np.dtype[Any] | None = None) -> Node | Operand | None:
+    """What a reduction over axes takes block by block, or None where it is small and better taken whole.
+
+    Parameters
+    ----------
+    x
+        The array.
+    axes
+        The axes to reduce.
+    dtype
+        To which the elements are converted first.
+    """
+    node = x._node
+    if node is None and x.nbytes < _settings.defer_floor:
+        return None
+    if not axes or x.nbytes < _settings.current().defer_min_bytes or x.size == 0:
+        return None
+    found: Node | Operand = node or Operand(x._memory, x.layout, x._dtype.dtype)
+    if dtype is not None and dtype != x._dtype.dtype:
+        return Node("astype", assign, (found,), x.shape, dtype)
+    return found
+
+
+def large(x: NDArray) -> Operand | None:
+    """The memory of an array that is large enough for the walk to matter, else None."""
+    if x._node is None and x.nbytes < _settings.defer_floor:
+        return None
+    if x.nbytes < _settings.current().defer_min_bytes or x.size == 0:
+        return None
+    return Operand(x._memory, x.layout, x._dtype.dtype)
+
+
+def _references(x: Any) -> int:
+    return getrefcount(x)
+
+
+def _through_a_helper(x: Any) -> int:
+    return _references(x)
+
+
+# The reference count of a temporary argument as a helper of the called function finds it. One more, and a variable
+# holds it. Where Python counts fewer references than there are, a held array passes for a temporary one: what is pending is
+# then computed once more when it is wanted.
+_OF_A_TEMPORARY = _through_a_helper(object())
+
+
+def is_held(references: int) -> bool:
+    """Whether more than the call holds an array, by the reference count that a helper of the called function finds."""
+    return references > _OF_A_TEMPORARY
+
+
+# What NumPy's error state may say where a computation waits: exceptions and calls have to come from the function.
+WAITING = frozenset({"ignore", "warn"})
+
+
 def unary(operation: Operation) -> Callable[[Any], NDArray]:
     """The function of one array that an operation is."""
     table = operation.table
-    ndarray, asarray = np.ndarray, np.asarray
+    ndarray, asarray, new = np.ndarray, np.asarray, object.__new__
 
     def function(x: Any, /) -> NDArray:
         if type(x) is NDArray:
@@ -183,12 +340,17 @@ def unary(operation: Operation) -> Callable[[Any], NDArray]:
             if found is not None:
                 view = x._view
                 if view is None:
-                    view = x._numpy()
-                kernel, _, result = found
-                made = kernel(view)
-                return NDArray(made if type(made) is ndarray else asarray(made), result, x._device)
-        kernel, operands, result, device = operation.prepare_one(x)
-        return NDArray(kernel(*operands, out=...), result, device)
+                    view = x._peek()
+                if view.nbytes < _settings.defer_floor:
+                    kernel, _, result = found
+                    made = kernel(view)
+                    array = new(NDArray)  # 30 ns less than calling the class
+                    array._view = made if type(made) is ndarray else asarray(made)
+                    array._dtype = result
+                    array._device = x._device
+                    array._layout = array._buffer = array._node = None
+                    return array
+        return computed(operation.name, operation.prepare_one(x))
 
     return function
 
@@ -206,7 +368,7 @@ _KEEPING: dict[str, frozenset[type]] = {
 def binary(operation: Operation) -> Callable[[Any, Any], Any]:
     """The function of two operands that an operation is; NotImplemented where one is of a type we don't know."""
     table = operation.table
-    ndarray, asarray = np.ndarray, np.asarray
+    ndarray, asarray, new = np.ndarray, np.asarray, object.__new__
 
     def function(x1: Any, x2: Any, /) -> Any:
         # The commonest calls, spelled out: two arrays of one dtype and device, or an array and a scalar that
@@ -222,36 +384,55 @@ def binary(operation: Operation) -> Callable[[Any, Any], Any]:
                     if dtype is x2._dtype and device is x2._device:
                         a = x1._view
                         if a is None:
-                            a = x1._numpy()
+                            a = x1._peek()
                         b = x2._view
                         if b is None:
-                            b = x2._numpy()
-                        try:
-                            made = kernel(a, b)
-                            return NDArray(made if type(made) is ndarray else asarray(made), result, device)
-                        except ValueError as error:
-                            raise unusable(operation.name, error, a, b) from None
+                            b = x2._peek()
+                        # Broadcasting can make much of little: of (n, 1) and (1, m) the product of their sizes. One
+                        # product finds most calls small, those of few elements with those of few.
+                        if a.nbytes * b.nbytes < _settings.defer_floor or is_small(a, b):
+                            try:
+                                made = kernel(a, b)
+                            except ValueError as error:
+                                raise unusable(operation.name, error, a, b) from None
+                            array = new(NDArray)  # 30 ns less than calling the class
+                            array._view = made if type(made) is ndarray else asarray(made)
+                            array._dtype = result
+                            array._device = device
+                            array._layout = array._buffer = array._node = None
+                            return array
                 elif type(x2) in _KEEPING[dtype.kind]:
-                    try:
-                        scalar = asarray(x2, dtype.dtype)
-                    except (OverflowError, TypeError):  # TypeError: ml_dtypes, of integers beyond int64
-                        pass
-                    else:
+                    a = x1._view
+                    if a is None:
+                        a = x1._peek()
+                    if a.nbytes < _settings.defer_floor:
                         try:
-                            made = kernel(x1._numpy(), scalar)
-                            return NDArray(made if type(made) is ndarray else asarray(made), result, x1._device)
-                        except ValueError as error:
-                            raise unusable(operation.name, error, scalar) from None
+                            scalar = asarray(x2, dtype.dtype)
+                        except (OverflowError, TypeError):  # TypeError: ml_dtypes, of integers beyond int64
+                            pass
+                        else:
+                            try:
+                                made = kernel(a, scalar)
+                                return NDArray(made if type(made) is ndarray else asarray(made), result, x1._device)
+                            except ValueError as error:
+                                raise unusable(operation.name, error, scalar) from None
         prepared = operation.prepare_two(x1, x2)
         if prepared is None:
             return undecided(operation.name, x1, x2)
-        kernel, operands, result, device = prepared
-        try:
-            return NDArray(kernel(*operands, out=...), result, device)
-        except ValueError as error:
-            raise unusable(operation.name, error, *operands) from None
+        return computed(operation.name, prepared)
 
     return function
+
+
+def is_small(a: Any, b: Any) -> bool:
+    """Whether two operands (NumPy arrays or pending expressions) and what comes of them are below the size to defer."""
+    floor = _settings.defer_floor
+    if a.nbytes >= floor or b.nbytes >= floor:
+        return False
+    if a.shape == b.shape:
+        return True
+    shape = broadcast_shapes((a.shape, b.shape))
+    return shape is None or prod(shape) * max(a.itemsize, b.itemsize) < floor
 
 
 def in_place(operation: Operation) -> Callable[[Any, Any], Any]:
@@ -259,34 +440,69 @@ def in_place(operation: Operation) -> Callable[[Any, Any], Any]:
     name, table = operation.name, operation.table
 
     def function(x1: NDArray, x2: Any, /) -> Any:
+        prepared: Prepared | None
         found = table[x1._dtype.number]
         if found is not None and type(x2) is NDArray and x1._dtype is x2._dtype and x1._device is x2._device:
-            kernel, _, result = found
-            operands: tuple[NumPyArray, ...] = x1._numpy(), x2._numpy()
+            kernel, compute, result = found
+            prepared = Prepared(kernel, (x1, x2), compute, result, x1._device)
         else:
             prepared = operation.prepare_two(x1, x2)
             if prepared is None:
                 return undecided(operation.name, x1, x2)
-            kernel, operands, result, _ = prepared
-        target = x1._numpy()
-        x1._check_writable(name)
-        fill_in_place(name, x1, result, [operand.shape for operand in operands])
-        try:
-            written = None
-            direct = isinstance(kernel, np.ufunc) and kernel is not np.power
-            if direct and operands[0] is target and result is x1._dtype and _may_write(target):
-                kernel(*operands, out=target)
-            else:
-                # A corrected kernel reads its operands again after it wrote, and power can stop half-way
-                # (a negative integer exponent): both need their own output.
-                written = kernel(*operands, out=...)
-        except ValueError as error:
-            raise unusable(name, error, *operands) from None
-        if written is not None:
-            target[...] = written
+        if x1._node is None:
+            x1._check_writable(name)
+        fill_in_place(name, x1, prepared.result, [np.shape(x) for x in prepared.operands])
+        if not _filled_large(name, x1, prepared):
+            _filled(name, x1, prepared)
         return x1
 
     return function
+
+
+def _filled(name: str, x1: NDArray, prepared: Prepared) -> None:
+    """Compute at once and write into the array."""
+    kernel = prepared.kernel
+    operands = prepared.views()
+    target = x1._numpy()
+    x1._check_writable(name)
+    try:
+        written = None
+        direct = isinstance(kernel, np.ufunc) and kernel is not np.power
+        if direct and operands[0] is target and prepared.result is x1._dtype and _may_write(target):
+            kernel(*operands, out=target)
+        else:
+            # A corrected kernel reads its operands again after it wrote, and power can stop half-way
+            # (a negative integer exponent): both need their own output.
+            written = kernel(*operands, out=...)
+    except ValueError as error:
+        raise unusable(name, error, *operands) from None
+    if written is not None:
+        target[...] = written
+
+
+def _filled_large(name: str, x1: NDArray, prepared: Prepared) -> bool:
+    """Write through the walk, if the array is large; a pending one goes on waiting, with one operation more."""
+    waits = x1._node is not None
+    if not (waits or x1.nbytes >= _settings.defer_floor) or not WAITING.issuperset(error_state()):
+        return False
+    node, at_once = expression(name, prepared)
+    if node is None:
+        return False
+    dtype = x1._dtype
+    if prepared.result is not dtype:
+        node = Node("astype", assign, (node,), node.shape, dtype.dtype)
+    if not waits:
+        node.settle_into(Operand(x1._memory, x1.layout, dtype.dtype))
+        return True
+    # Nobody has seen the memory of the array yet, for there is none: it shows another expression from now on.
+    if x1._node is not None:
+        x1._node.owner = None
+    node.owner = ref(x1)
+    x1._view = x1._layout = x1._buffer = None
+    x1._node = node
+    if at_once:
+        x1._settle()
+    return True
 
 
 def _may_write(target: NumPyArray) -> bool:

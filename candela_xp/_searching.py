@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
-from candela_xp import _dtypes, _index, _modes, _public
+from candela_xp import _dtypes, _elementwise, _index, _kernels, _modes, _public, _reduce
 from candela_xp._array import SCALARS, NDArray, Scalar, as_python_scalar, checked_array, scalar_array
 from candela_xp._dtypes import DType
 from candela_xp._errors import ScalarOverflowError
@@ -25,10 +26,14 @@ def _indexed(result: Any, x: NDArray) -> NDArray:
 
 def _place_of(function: str, kernel: Any, x: Any, axis: int | None, keepdims: bool) -> NDArray:
     array = ordered(function, x)
-    view = comparable(array)
     place = None if axis is None else _index.normalise_axis(function, axis, array.ndim)
-    if (view.size if place is None else view.shape[place]) == 0:
+    if (array.size if place is None else array.shape[place]) == 0:
         raise ValueError(f"{function}: no elements to choose from in shape {array.shape}")
+    found = None if place is None or array._dtype.kernels == "narrow" else _public.large(array)
+    if place is not None and found is not None and _reduce.is_far(found, place):
+        places = _reduce.extreme_places(kernel, found, place)
+        return _indexed(np.expand_dims(places, place) if keepdims else places, array)
+    view = comparable(array)
     return _indexed(kernel(view, axis=place, keepdims=bool(keepdims)), array)
 
 
@@ -129,8 +134,17 @@ def count_nonzero(x: NDArray, /, *, axis: Axis = None, keepdims: bool = False) -
     -----
     Source: array API 2025.12, ``count_nonzero``; in the standard since 2024.12.
     """
+    return _counted(x, axis, keepdims)
+
+
+def _counted(x: Any, axis: Axis, keepdims: bool) -> NDArray:
+    held = _public.is_held(getrefcount(x))
     array = checked_array("count_nonzero", "x", x)
     axes = _public.checked_axes("count_nonzero", axis, array.ndim)
+    found = _public.elements(array, axes)
+    if found is not None:
+        reduction = _reduce.counting()
+        return _indexed(_reduce.blocked(found, axes, reduction, keepdims=bool(keepdims), held=held), array)
     view = array._numpy()
     if not axes:
         counts: Any = view.astype(np.bool_)  # NumPy counts over no axes as over all
@@ -301,19 +315,16 @@ def where(condition: NDArray, x1: NDArray | Scalar, x2: NDArray | Scalar, /) -> 
     Source: array API 2025.12, ``where``; in the standard since 2021.12.
     """
     mask = checked_array("where", "condition", condition)
-    view = mask._numpy()
     if mask._dtype.kind != "bool":
         _modes.allow("other kinds in boolean functions", f"where: condition is {mask._dtype}, not bool")
-        view = view.astype(np.bool_)
+        mask = _elementwise.not_equal(mask, 0)
     a, b, dtype = chosen_operands("where", mask, x1, x2)
-    try:
-        return NDArray(np.asarray(np.where(view, a, b)), dtype, mask._device)
-    except ValueError as error:
-        raise _public.unusable("where", error, view, a, b) from None
+    kernel = _kernels.where
+    return _public.computed("where", _public.Prepared(kernel, (mask, a, b), None, dtype, mask._device))
 
 
 def chosen_operands(function: str, first: NDArray, x1: Any, x2: Any) -> tuple[Any, Any, DType]:
-    """Two operands (arrays or scalars) as NumPy arrays of their common dtype, on the device of ``first``."""
+    """Two operands in their common dtype, arrays as arrays and scalars as constants, on the device of ``first``."""
     operands = [as_python_scalar(function, x) if isinstance(x, np.generic) else x for x in (x1, x2)]
     arrays = [x for x in operands if isinstance(x, NDArray)]
     if any(not isinstance(x, NDArray | bool | int | float | complex) for x in operands):
@@ -327,5 +338,7 @@ def chosen_operands(function: str, first: NDArray, x1: Any, x2: Any) -> tuple[An
     for x in operands:
         if not isinstance(x, NDArray):
             dtype = _dtypes.scalar_dtype(function, dtype, x)
-    a, b = (_public.cast(x, dtype) if isinstance(x, NDArray) else scalar_array(function, x, dtype) for x in operands)
+    a, b = (
+        _public.converted(x, dtype) if isinstance(x, NDArray) else scalar_array(function, x, dtype) for x in operands
+    )
     return a, b, dtype

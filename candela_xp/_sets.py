@@ -246,7 +246,8 @@ def _found(first: NDArray, x1: Any, x2: Any) -> NumPyArray:
             if x1._dtype.kind == "int":
                 return np.isin(a.astype(np.uint64), b) & (a >= 0)
             return np.isin(a, b[b >= 0].astype(np.uint64))
-    a, b, dtype = chosen_operands("isin", first, x1, x2)
+    *operands, dtype = chosen_operands("isin", first, x1, x2)
+    a, b = [x._numpy() if isinstance(x, NDArray) else x for x in operands]
     if dtype.kernels == "narrow":
         a, b = a.astype(np.float32), b.astype(np.float32)
     return np.isin(a, b)

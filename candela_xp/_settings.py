@@ -4,17 +4,61 @@
 |---|---|---|---|
 | strict | CANDELA_XP_STRICT | False | what the standard doesn't promise is a TypeError |
 | simulated_devices | CANDELA_XP_SIMULATED_DEVICES | 1 | devices in all; those beyond the first are simulated |
+| defer_min_bytes | CANDELA_XP_DEFER_MIN_BYTES | 2097152 | outputs of at least so many bytes are deferred |
+| threads | CANDELA_XP_THREADS | the usable CPUs | threads that one computation may use |
+| block_elements | CANDELA_XP_BLOCK_ELEMENTS | 32768 | elements of one block of a walk |
+| pool_bytes | CANDELA_XP_POOL_BYTES | 512 MiB or 1/8 of the memory | bytes of freed arrays kept for the next ones |
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from threading import RLock
 from types import TracebackType
 from typing import NamedTuple
 
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"", "0", "false", "no", "off"}
+
+
+class _Range(NamedTuple):
+    """The integers that a setting takes."""
+
+    least: int
+    greatest: int | None = None  # None: there is no greatest
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, int) and self.least <= value and (self.greatest is None or value <= self.greatest)
+
+    def __str__(self) -> str:
+        return f"at least {self.least}" if self.greatest is None else f"in {self.least}..{self.greatest}"
+
+
+# Every setting that isn't named here is True or False.
+_RANGES = {
+    "simulated_devices": _Range(1, 16),
+    "defer_min_bytes": _Range(0),
+    "threads": _Range(1, 256),
+    "block_elements": _Range(1, 2**24),
+    "pool_bytes": _Range(0),
+}
+
+
+def _usable_cpus() -> int:
+    """How many CPUs this process may use, as far as `threads` goes."""
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min(found or 1, 256)
+
+
+def _pool_share() -> int:
+    """How many bytes the pool may keep: 512 MiB, or an eighth of the memory where that is less."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # Windows has no sysconf; others may not know the names
+        memory = -1
+    return min(2**29, memory // 8) if memory > 0 else 2**29
 
 
 class Settings(NamedTuple):
@@ -22,6 +66,10 @@ class Settings(NamedTuple):
 
     strict: bool = False
     simulated_devices: int = 1
+    defer_min_bytes: int = 2**21
+    threads: int = _usable_cpus()
+    block_elements: int = 2**15
+    pool_bytes: int = _pool_share()
 
     def checked(self) -> Settings:
         """Self, if every value is one that the setting can take.
@@ -31,31 +79,38 @@ class Settings(NamedTuple):
         TypeError, ValueError
             The setting, its value and what it takes are named.
         """
-        if not isinstance(self.strict, bool):
-            raise TypeError(f"settings: strict must be True or False, got {self.strict!r}")
-        count = self.simulated_devices
-        if isinstance(count, bool) or not isinstance(count, int):
-            raise TypeError(f"settings: simulated_devices must be an integer, got {count!r}")
-        if not 1 <= count <= 16:
-            raise ValueError(f"settings: simulated_devices must be in 1..16, got {count}")
+        for name, value in zip(self._fields, self):
+            if name not in _RANGES:
+                if not isinstance(value, bool):
+                    raise TypeError(f"settings: {name} must be True or False, got {value!r}")
+            elif isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"settings: {name} must be an integer, got {value!r}")
+            elif value not in _RANGES[name]:
+                raise ValueError(f"settings: {name} must be {_RANGES[name]}, got {value}")
         return self
 
 
 def from_environment(environment: Mapping[str, str]) -> Settings:
-    """Settings of the ``CANDELA_XP_…`` variables.
+    """Settings of the ``CANDELA_XP_…`` variables; an empty one counts as absent.
 
     Raises
     ------
     ValueError
         A variable holds something that its setting cannot take.
     """
-    strict = environment.get("CANDELA_XP_STRICT", "").strip().lower()
-    if strict not in _TRUE | _FALSE:
-        raise ValueError(f"CANDELA_XP_STRICT must be 1 or 0, got {strict!r}")
-    devices = environment.get("CANDELA_XP_SIMULATED_DEVICES", "").strip() or "1"
-    if not devices.isdecimal():
-        raise ValueError(f"CANDELA_XP_SIMULATED_DEVICES must be an integer in 1..16, got {devices!r}")
-    return Settings(strict in _TRUE, int(devices)).checked()
+    found: dict[str, int] = {}
+    for name in Settings._fields:
+        variable = f"CANDELA_XP_{name.upper()}"
+        text = environment.get(variable, "").strip().lower()
+        if name not in _RANGES:
+            if text not in _TRUE | _FALSE:
+                raise ValueError(f"{variable} must be 1 or 0, got {text!r}")
+            found[name] = text in _TRUE
+        elif text:
+            if not text.isdecimal() or int(text) not in _RANGES[name]:
+                raise ValueError(f"{variable} must be an integer {_RANGES[name]}, got {text!r}")
+            found[name] = int(text)
+    return Settings()._replace(**found)  # type: ignore[arg-type]  # each of the type of its setting, see above
 
 
 _initial = from_environment(os.environ)
@@ -63,10 +118,65 @@ _initial = from_environment(os.environ)
 # threads or tasks may enter at once.
 _blocks: ContextVar[tuple[Settings, ...]] = ContextVar("candela_xp_settings", default=(_initial,))
 
+# Called with the settings now in force when a block that changes `pool_bytes` was entered or left: the memory lies
+# on a higher floor, which this one doesn't know.
+on_change: list[Callable[[Settings], None]] = []
+
+# The smallest `defer_min_bytes` that any context has in force. A hot path compares with it before it asks `current`.
+defer_floor: int = _initial.defer_min_bytes
+
 
 def current() -> Settings:
     """The settings of the calling context."""
     return _blocks.get()[-1]
+
+
+# By id of the `_Floor`; 0 is no id and stands for the settings outside any block.
+_floors = {0: _initial.defer_min_bytes}
+_floor_lock = RLock()  # may be asked for again by the thread that has it: a garbage collection drops blocks anywhere
+
+
+def _renew_floor() -> None:
+    """Make `defer_floor` what `_floors` says."""
+    global defer_floor
+    with _floor_lock:
+        # Once more if blocks were dropped while this looked: the one that dropped them has already been here.
+        while defer_floor != (least := min(_floors.copy().values())):
+            defer_floor = least
+
+
+def _renew_lock() -> None:
+    """In the child of a fork, where the thread that had the lock is gone."""
+    global _floor_lock
+    _floor_lock = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
+class _Floor:
+    """Keeps the `defer_min_bytes` of a block in `_floors` while any context has that block open.
+
+    Bound to the life of this object and not to the end of the block: contexts are copied for tasks and for threads
+    and may live longer, and a generator that was left open may be closed in another context.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, defer_min_bytes: int) -> None:
+        _floors[id(self)] = defer_min_bytes
+        _renew_floor()
+
+    # The default argument: contexts are dropped at the very end, when the names of the module are None.
+    def __del__(self, at_exit: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not at_exit():
+            _floors.pop(id(self), None)
+            _renew_floor()
+
+
+# Beside `_blocks`, which holds plain settings, since whoever holds settings doesn't keep a block open.
+_open_floors: ContextVar[tuple[_Floor, ...]] = ContextVar("candela_xp_floors", default=())
 
 
 class settings:
@@ -79,6 +189,18 @@ class settings:
     simulated_devices : int, optional
         How many devices there are in all (1 to 16). Those beyond the first are simulated: ordinary memory,
         but arrays on different devices don't mix.
+    defer_min_bytes : int, optional
+        Elementwise results of at least so many bytes are deferred: computed when somebody looks, together
+        with what they are made of. 2097152 by default; 0 defers all.
+    threads : int, optional
+        How many threads one computation may use (1 to 256); by default as many as there are usable CPUs.
+    block_elements : int, optional
+        How many elements are computed at a time (1 to 16777216), 32768 by default: what one block needs
+        should fit into the cache of one core.
+    pool_bytes : int, optional
+        How many bytes of the memory of freed arrays are kept for the next ones, by default 512 MiB or an
+        eighth of the machine's memory, whichever is less; 0 keeps none. The memory is the process's: a block
+        that lowers the number gives memory back when it is entered.
 
     Raises
     ------
@@ -88,7 +210,8 @@ class settings:
     Notes
     -----
     Blocks nest; each thread and each asynchronous task has its own. Outside any block the environment
-    variables CANDELA_XP_STRICT and CANDELA_XP_SIMULATED_DEVICES, read at import, decide.
+    variables decide, read at import: CANDELA_XP_STRICT, CANDELA_XP_SIMULATED_DEVICES,
+    CANDELA_XP_DEFER_MIN_BYTES, CANDELA_XP_THREADS, CANDELA_XP_BLOCK_ELEMENTS, CANDELA_XP_POOL_BYTES.
 
     Examples
     --------
@@ -102,19 +225,50 @@ class settings:
 
     __slots__ = ("_changes",)
 
-    def __init__(self, *, strict: bool | None = None, simulated_devices: int | None = None) -> None:
-        given = {"strict": strict, "simulated_devices": simulated_devices}
+    def __init__(
+        self,
+        *,
+        strict: bool | None = None,
+        simulated_devices: int | None = None,
+        defer_min_bytes: int | None = None,
+        threads: int | None = None,
+        block_elements: int | None = None,
+        pool_bytes: int | None = None,
+    ) -> None:
+        given = {
+            "strict": strict,
+            "simulated_devices": simulated_devices,
+            "defer_min_bytes": defer_min_bytes,
+            "threads": threads,
+            "block_elements": block_elements,
+            "pool_bytes": pool_bytes,
+        }
         self._changes = {name: value for name, value in given.items() if value is not None}
         current()._replace(**self._changes).checked()  # type: ignore[arg-type]  # checked() is what types them
 
     def __enter__(self) -> Settings:
         """Put the settings in force and return all of them."""
-        chosen = current()._replace(**self._changes)  # type: ignore[arg-type]  # checked above
+        before = current()
+        chosen = before._replace(**self._changes)  # type: ignore[arg-type]  # checked above
         _blocks.set((*_blocks.get(), chosen))
+        _open_floors.set((*_open_floors.get(), _Floor(chosen.defer_min_bytes)))
+        _tell(before, chosen)
         return chosen
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Restore what was in force before."""
-        _blocks.set(_blocks.get()[:-1])
+        blocks = _blocks.get()
+        # A generator that was left open may be closed in a context that never entered its block.
+        if len(blocks) > 1:
+            _blocks.set(blocks[:-1])
+            _open_floors.set(_open_floors.get()[:-1])
+            _tell(blocks[-1], blocks[-2])
+
+
+def _tell(before: Settings, now: Settings) -> None:
+    """Call those who want to know, if `pool_bytes` is another one."""
+    if before.pool_bytes != now.pool_bytes:
+        for listener in on_change:
+            listener(now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from candela_xp import _dtypes, _index, _modes, _public, _reduce
 from candela_xp._array import NDArray, as_python_scalar, checked_array
 from candela_xp._dtypes import DType
-from candela_xp._public import checked_axes, named_dtype
+from candela_xp._public import checked_axes, elements, is_held, named_dtype
 from candela_xp._revisions import public
 
 Axis = int | tuple[int, ...] | None
@@ -39,7 +40,11 @@ def _computed(x: NDArray, dtype: DType) -> tuple[Any, np.dtype[Any]]:
     view = x._numpy()
     if x._dtype.kernels == "narrow":
         view = view.astype(np.float32)
-    return view, np.dtype(np.float32) if dtype.kernels == "narrow" else dtype.dtype
+    return view, _compute_dtype(dtype)
+
+
+def _compute_dtype(dtype: DType) -> np.dtype[Any]:
+    return np.dtype(np.float32) if dtype.kernels == "narrow" else dtype.dtype
 
 
 def _finished(result: Any, dtype: DType, x: NDArray) -> NDArray:
@@ -55,6 +60,7 @@ def _checked_cast(function: str, x: NDArray, dtype: Any) -> DType | None:
 
 
 def _summed(function: str, x: Any, axis: Axis, dtype: Any, keepdims: bool, *, widen_floats: bool = False) -> NDArray:
+    held = is_held(getrefcount(x))
     array = _operand(function, x, "numeric")
     target = _checked_cast(function, array, dtype)
     if target is None:
@@ -62,6 +68,14 @@ def _summed(function: str, x: Any, axis: Axis, dtype: Any, keepdims: bool, *, wi
         if widen_floats and target.kind in ("float", "complex"):
             target = _dtypes.DEFAULT_FLOAT if target.kind == "float" else _dtypes.DEFAULT_COMPLEX
     axes = checked_axes(function, axis, array.ndim)
+    compute = _compute_dtype(target)
+    # Integers widen while they are added up: converting them first would only take time.
+    whole = target.kind in ("int", "uint") and array._dtype.kind != "float"
+    found = elements(array, axes, None if whole else compute)
+    if found is not None:
+        reduction = _reduce.adding(compute) if function == "sum" else _reduce.by_ufunc(np.multiply, compute)
+        result = _reduce.blocked(found, axes, reduction, keepdims=bool(keepdims), held=held)
+        return _finished(result, target, array)
     view, compute = _computed(array, target)
     reducer = _reduce.add if function == "sum" else _reduce.multiply
     return _finished(reducer(view, axes, compute, keepdims=bool(keepdims)), target, array)
@@ -203,6 +217,11 @@ def mean(x: NDArray, /, *, axis: Axis = None, keepdims: bool = False, dtype: DTy
     -----
     Source: array API 2025.12, ``mean``; in the standard since 2021.12.
     """
+    return _averaged(x, axis, keepdims, dtype)
+
+
+def _averaged(x: Any, axis: Axis, keepdims: bool, dtype: Any) -> NDArray:
+    held = is_held(getrefcount(x))
     array = _operand("mean", x, "floating-point")
     target = _mean_dtype("mean", array)
     if dtype is not None:
@@ -211,11 +230,17 @@ def mean(x: NDArray, /, *, axis: Axis = None, keepdims: bool = False, dtype: DTy
         if target.kind not in ("float", "complex"):
             raise TypeError(f"mean: dtype={target} is no floating-point dtype")
     axes = checked_axes("mean", axis, array.ndim)
+    compute = _compute_dtype(target)
+    found = elements(array, axes, compute)
+    if found is not None:
+        reduction = _reduce.averaging(compute, _reduce.count(array.shape, axes))
+        return _finished(_reduce.blocked(found, axes, reduction, keepdims=bool(keepdims), held=held), target, array)
     view, compute = _computed(array, target)
     return _finished(_reduce.mean(view, axes, compute, keepdims=bool(keepdims)), target, array)
 
 
 def _spread(function: str, x: Any, axis: Axis, correction: float, keepdims: bool) -> tuple[Any, DType, NDArray]:
+    held = is_held(getrefcount(x))
     array = _operand(function, x, "real floating-point")
     if isinstance(correction, np.generic):
         correction = as_python_scalar(function, correction)  # type: ignore[assignment]  # checked next
@@ -223,8 +248,14 @@ def _spread(function: str, x: Any, axis: Axis, correction: float, keepdims: bool
         raise TypeError(f"{function}: correction must be an int or a float, got {correction!r}")
     source = _mean_dtype(function, array)
     axes = checked_axes(function, axis, array.ndim)
-    view, compute = _computed(array, source)
-    variance = _reduce.var(view, axes, compute, correction, keepdims=bool(keepdims))
+    compute = _compute_dtype(source)
+    found = elements(array, axes, compute)
+    if found is not None:
+        reduction = _reduce.spreading(compute, _reduce.count(array.shape, axes) - correction)
+        variance = _reduce.blocked(found, axes, reduction, keepdims=bool(keepdims), held=held)
+    else:
+        view, compute = _computed(array, source)
+        variance = _reduce.var(view, axes, compute, correction, keepdims=bool(keepdims))
     return variance, _dtypes.REAL_OF.get(source, source), array
 
 
@@ -302,10 +333,17 @@ def std(x: NDArray, /, *, axis: Axis = None, correction: float = 0.0, keepdims: 
 
 
 def _extreme(function: str, kernel: np.ufunc, x: Any, axis: Axis, keepdims: bool) -> NDArray:
+    held = is_held(getrefcount(x))
     array = _operand(function, x, "real")
     axes = checked_axes(function, axis, array.ndim)
     if any(array.shape[a] == 0 for a in axes):
         raise ValueError(f"{function}: no elements along axes {axes} of shape {array.shape}")
+    compute = _compute_dtype(array._dtype)
+    found = elements(array, axes, compute)
+    if found is not None:
+        reduction = _reduce.by_ufunc(kernel, compute)
+        result = _reduce.blocked(found, axes, reduction, keepdims=bool(keepdims), held=held)
+        return _finished(result, array._dtype, array)
     view, _ = _computed(array, array._dtype)
     return _finished(kernel.reduce(view, axis=axes, keepdims=bool(keepdims)), array._dtype, array)
 
@@ -381,7 +419,6 @@ def min(x: NDArray, /, *, axis: Axis = None, keepdims: bool = False) -> NDArray:
 def _scanned(function: str, kernel: np.ufunc, x: Any, axis: int | None, dtype: Any, include_initial: bool) -> NDArray:
     array = _operand(function, x, "numeric")
     target = _checked_cast(function, array, dtype) or accumulated(array._dtype)
-    view, compute = _computed(array, target)
     if axis is None:
         if array.ndim == 0:
             raise ValueError(f"{function}: a 0-d array has no axis to run along; use reshape(x, (1,))")
@@ -389,6 +426,12 @@ def _scanned(function: str, kernel: np.ufunc, x: Any, axis: int | None, dtype: A
             raise ValueError(f"{function}: x has {array.ndim} axes; name one with axis=")
         axis = 0
     place = _index.normalise_axis(function, axis, array.ndim)
+    compute = _compute_dtype(target)
+    found = None if array._dtype.kernels == "narrow" else _public.large(array)
+    if found is not None and _reduce.is_far(found, place):
+        scanned = _reduce.scan_far(kernel, found, place, compute, include_initial=bool(include_initial))
+        return _finished(scanned.view(), target, array)
+    view, compute = _computed(array, target)
     result = _reduce.scan(kernel, view, place, compute, include_initial=bool(include_initial))
     return _finished(result, target, array)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
-from candela_xp import _dtypes, _elementwise, _index, _public
+from candela_xp import _dtypes, _elementwise, _index, _public, _reduce
 from candela_xp._array import NDArray, checked_array
 from candela_xp._manipulation import concatenated
 from candela_xp._public import checked_axes
@@ -16,8 +17,14 @@ Axis = int | tuple[int, ...] | None
 
 
 def _truth(function: str, kernel: np.ufunc, x: Any, axis: Axis, keepdims: bool) -> NDArray:
+    held = _public.is_held(getrefcount(x))
     array = checked_array(function, "x", x)
     axes = checked_axes(function, axis, array.ndim)
+    found = _public.elements(array, axes, np.dtype(np.float32) if array._dtype.kernels == "narrow" else None)
+    if found is not None:
+        reduction = _reduce.by_ufunc(kernel, np.dtype(np.bool_))
+        truth = _reduce.blocked(found, axes, reduction, keepdims=bool(keepdims), held=held)
+        return _public.wrapped(truth, _dtypes.bool_, array._device)
     view = array._numpy()
     if array._dtype.kernels == "narrow":
         view = view.astype(np.float32)

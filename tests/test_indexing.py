@@ -417,18 +417,30 @@ def promotes(value: xp.DType, target: xp.DType) -> bool:
     return same_family and np.promote_types(value.dtype, target.dtype) == target.dtype
 
 
+KEYS = (slice(None), xp.asarray([2, 1, 0]), xp.asarray([True] * 3))
+
+
+def loses_its_imaginary_part(value: xp.DType, target: xp.DType) -> bool:
+    return value.kind == "complex" and target.kind not in ("complex", "bool")
+
+
 @pytest.mark.parametrize("target", ALL_DTYPES, ids=str)
-def test_an_array_value_is_promoted_to_the_dtype_of_the_array_or_refused(target):
+def test_an_array_value_is_converted_to_the_dtype_of_the_array_or_refused(target):
     for source in ALL_DTYPES:
-        value = xp.asarray(np.array([1, 0, 1]).astype(source.dtype))
+        zero = 0.5 if source is xp.float8_e8m0fnu else 0  # that one has no 0
+        value = xp.asarray(np.array([2.5, zero, 1]).astype(source.dtype))
         exact = value._numpy().astype(np.float32) if source.extension else value._numpy()
-        fits = source.kind == "bool" or (target.kind != "bool" and LEVEL[source.kind] <= LEVEL[target.kind])
+        fits = not loses_its_imaginary_part(source, target)
         converted = exact.astype(target.dtype) if fits else exact
-        for key in (slice(None), xp.asarray([2, 1, 0]), xp.asarray([True] * 3)):
+        for key in KEYS:
             x = xp.asarray(np.array([1, 1, 0]).astype(target.dtype))
             before = x._numpy().copy()
             if not fits:
-                with pytest.raises(TypeError, match=rf"setitem: {source} values don't promote to {target}; use astype"):
+                said = rf"setitem: {source} values don't promote to {target}; use real\(\) or abs\(\) of the value"
+                for strict in (False, True):
+                    with xp.settings(strict=strict), pytest.raises(TypeError, match=said):
+                        x[...] = value
+                with pytest.raises(TypeError, match=said):
                     x[key] = value
                 assert same_bits(x._numpy(), before)
                 continue
@@ -443,32 +455,102 @@ def test_an_array_value_is_promoted_to_the_dtype_of_the_array_or_refused(target)
                     x[...] = value
                     assert same_bits(x._numpy(), converted)
                 else:
-                    with pytest.raises(TypeError, match=r"setitem: .* values don't promote to .*; use astype"):
+                    with pytest.raises(TypeError, match=r"setitem: .* values don't promote to .*; use astype on the v"):
                         x[...] = value
                     assert same_bits(x._numpy(), before)
+
+
+@pytest.mark.parametrize("target", [*INTEGERS, xp.bool], ids=str)
+@pytest.mark.parametrize("name", ARRANGEMENTS)
+def test_floats_in_any_layout_go_towards_zero_or_are_true_where_not_zero(name, target):
+    values = numbers((3, 4)) / 4 - (0 if target.kind == "uint" else 1.5)
+    assert (values != np.trunc(values)).any()
+    for source in ("float16", "float32", "float64"):
+        exact = values.astype(source)
+        for key in (..., (slice(None, None, -1), [0, 2, 1, 3]), np.ones((3, 4), np.bool)):
+            value = exact.reshape(-1) if isinstance(key, np.ndarray) else exact
+            array = lay_out(numbers((3, 4), target.dtype), name)
+            twin = np.array(array)
+            twin[key] = value
+            xp.asarray(array)[key] = xp.asarray(lay_out(value, name))
+            assert same_bits(np.array(array), twin)
+            xp.asarray(array)[key] = xp.asarray(np.float16(0.75))  # broadcasts
+            assert np.array(array).tolist() == [[target.kind == "bool"] * 4] * 3
 
 
 @pytest.mark.parametrize("target", ALL_DTYPES, ids=str)
 def test_a_scalar_value_is_converted_or_refused_by_its_kind(target):
     scalars = {
         0: [True, np.True_],
-        1: [1, np.int8(1), np.uint64(1), Place.SECOND],
-        2: [1.0, np.float32(1), np.float64(1)],
+        1: [1, 0, np.int8(1), np.uint64(1), Place.SECOND],
+        2: [1.75, 0.0, np.float16(1.75), np.float32(1.75), np.float64(1.75)],
     }
-    scalars[3] = [1j, np.complex64(1j)]
+    scalars[3] = [1j, np.complex64(1j), np.complex128(1j)]
+    if target.kind in ("int", "float") and target is not xp.float8_e8m0fnu:  # it has no sign
+        scalars[2] += [-1.75, np.float32(-1.75)]
+    arrays = {level: [np.array(v) for v in values if isinstance(v, np.generic)] for level, values in scalars.items()}
     for level, values in scalars.items():
-        for value in values:
+        for value in [*values, *arrays[level]]:
             x = xp.asarray(np.array([0, 0]).astype(target.dtype))
             before = x._numpy().copy()
-            if level == 0 or (target.kind != "bool" and level <= LEVEL[target.kind]):
+            if level < 3 or target.kind in ("bool", "complex"):
                 x[0] = value
-                plain = value.item() if isinstance(value, np.generic) else value
+                plain = value.item() if isinstance(value, np.generic | np.ndarray) else value
                 expected = np.array([plain, 0]).astype(target.dtype)
                 assert same_bits(x._numpy(), expected)
             else:
-                with pytest.raises(TypeError, match="setitem: "):
+                with pytest.raises(TypeError, match=rf"setitem: .* doesn't promote to {target}; use .real or abs\(\)"):
                     x[0] = value
                 assert same_bits(x._numpy(), before)
+            x[...] = xp.asarray(before.copy())
+            python = isinstance(value, bool | int | float | complex)  # np.float64 and np.complex128 are
+            with xp.settings(strict=True):
+                if python and level > 0 and LEVEL[target.kind] >= max(level, 1):
+                    x[0] = value
+                    assert same_bits(x._numpy(), expected)
+                elif target.kind == "bool" and value is True:
+                    x[0] = value
+                else:
+                    with pytest.raises(TypeError, match=r"setitem: .*; use "):
+                        x[0] = value
+                    assert same_bits(x._numpy(), before)
+
+
+def test_strict_mode_names_the_way_out_for_a_scalar_of_a_higher_kind():
+    with xp.settings(strict=True):
+        for x, value in ((xp.asarray([1]), 1.5), (xp.asarray([True]), 0), (xp.asarray([True]), 1j)):
+            with pytest.raises(TypeError, match=r"setitem: .* doesn't promote to .*; use .*; int\(\) or bool\(\) of a"):
+                x[0] = value
+        for value in (np.array(1.0), np.array(1), np.array(1j)):
+            x = xp.asarray([1.0])
+            with pytest.raises(TypeError, match=r"setitem: array\(.*\) is a NumPy array; use .item\(\) of the scalar"):
+                x[0] = value
+
+
+@pytest.mark.parametrize("target", INTEGERS, ids=str)
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e30, -1e30, 2.0**64], ids=str)
+def test_a_float_beyond_the_integers_is_what_astype_makes_of_it_or_stops_before_anything_is_written(target, value):
+    x = xp.ones(3, dtype=target)
+    for same in (value, np.float64(value), np.array(value), xp.asarray(value)):
+        for key in (1, slice(None), xp.asarray([0, 2])):
+            with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
+                x[key] = same
+            assert x._numpy().tolist() == [1, 1, 1]
+    with np.errstate(invalid="ignore"):
+        x[1] = value
+        assert int(x[1]) == int(xp.astype(xp.asarray(value), target))
+    assert x._numpy()[[0, 2]].tolist() == [1, 1]
+
+
+def test_every_number_but_zero_is_true_also_such_as_no_dtype_holds():
+    for value in (10**400, -(10**400), math.nan, math.inf, -0.5, 5e-324, 0.5j, complex(0, math.nan)):
+        x = xp.asarray([False, False])
+        x[0] = value
+        assert x._numpy().tolist() == [True, False]
+    for value in (0, 0.0, -0.0, 0j, -0j, np.array(0.0), np.array(-0j)):
+        x = xp.asarray([True, True])
+        x[0] = value
+        assert x._numpy().tolist() == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -481,6 +563,12 @@ def test_an_integer_that_does_not_fit_is_refused(dtype, value):
     for error in (OverflowError, ValueError):
         with pytest.raises(error, match=f"setitem: .* does not fit {dtype}"):
             x[1:] = value
+        for number in (np.int64, np.uint64):  # a NumPy scalar, alone or as an array, is the Python int
+            limits = np.iinfo(number)
+            if limits.min <= value <= limits.max:
+                for same in (number(value), np.array(value, number)):
+                    with pytest.raises(error, match=f"setitem: .* does not fit {dtype}"):
+                        x[1:] = same
     assert x._numpy().tolist() == [1, 1, 1]
 
 
@@ -498,8 +586,16 @@ def test_large_python_integers_become_floats(dtype):
     [
         [1.0],
         (1.0,),
-        np.array(1.0),
         np.ones(3),
+        np.ones((1, 1)),
+        np.array("1"),
+        np.array(1.0, dtype=object),
+        np.array(None),
+        np.array(np.datetime64(1, "s")),
+        np.array(np.timedelta64(1, "s")),
+        np.array((1.0, 2), dtype="f8,i4"),
+        np.ma.array(1.0),
+        np.ma.array(1.0, mask=True),
         "1",
         None,
         b"1",
@@ -515,7 +611,7 @@ def test_a_value_of_another_type_is_a_type_error(value):
             x[key] = value
     assert not xp.any(x)
     with pytest.raises(TypeError, match=r"setitem: ndarray is no NDArray; use candela_xp.asarray\(value\)"):
-        x[0] = np.ones(())
+        x[0] = np.ones(1)
 
 
 @pytest.mark.parametrize(

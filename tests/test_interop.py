@@ -605,6 +605,19 @@ def test_where_xarray_needs_numpys_dtypes_as_numpy_is_the_way(labelled, case):
     assert type(back.data) is xp.NDArray
 
 
+def test_xarray_assigns_a_number_to_one_element_and_arrays_to_more(labelled):
+    for dtype, kept in ((xp.float32, 9.5), (xp.int64, 9)):
+        a = labelled(xp.zeros((3, 2), dtype=dtype))
+        a[0, 0] = 9.5
+        a[1:] = xp.ones((2, 2), dtype=dtype)
+        assert type(a.data) is xp.NDArray
+        assert a.dtype is dtype
+        assert np.asarray(a.data).tolist() == [[kept, 0], [1, 1], [1, 1]]
+        with pytest.raises(TypeError, match=r"setitem: ndarray is no NDArray; use candela_xp.asarray\(value\)"):
+            a[0] = 1.0
+        assert np.asarray(a.data).tolist() == [[kept, 0], [1, 1], [1, 1]]
+
+
 def test_xarray_applies_our_functions(labelled):
     xarray = package("xarray")
     x = example()

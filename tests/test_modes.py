@@ -82,6 +82,7 @@ SHOWN: dict[str, list[Shown]] = {
         Shown(lambda: floats(1) + np.float32(2), "float32", [3], r"add: np.float32\(2.0\) is a NumPy scalar"),
         Shown(lambda: xp.full(1, np.int8(3)), "int64", [3], r"full: np.int8\(3\) is a NumPy scalar"),
         Shown(lambda: written(ints(1, 2), 0, np.int16(7)), "int64", [7, 2], "setitem: "),
+        Shown(lambda: written(floats(1, 2), 0, np.array(9.0)), "float32", [9, 2], r"setitem: array\(9.\) is a NumPy"),
         Shown(lambda: xp.clip(ints(1, 5), np.int8(2), None), "int64", [2, 5], "clip: "),
         Shown(lambda: xp.var(floats(1, 3), correction=np.int64(1)), "float32", 2, "var: "),
     ],
@@ -110,6 +111,12 @@ SHOWN: dict[str, list[Shown]] = {
         Shown(lambda: written(floats(1, 2), 0, ints(3)[0]), "float32", [3, 2], "setitem: int64 values don't promote"),
         Shown(lambda: added_in_place(floats(1), xp.asarray([2.0])), "float32", [3], "add: in place, the result"),
         Shown(lambda: xp.clip(floats(1, 9), None, xp.asarray(5.0)), "float32", [1, 5], "clip: max is float64, x is"),
+    ],
+    "assignment to a lower kind": [
+        Shown(lambda: written(ints(1, 2), 0, -1.5), "int64", [-1, 2], "setitem: -1.5 doesn't promote to int64"),
+        Shown(lambda: written(ints(1, 2), 0, floats(2.5)), "int64", [2, 2], "setitem: float32 values don't promote"),
+        Shown(lambda: written(bools(True, True), 0, 0), "bool", [False, True], "setitem: 0 doesn't promote to bool"),
+        Shown(lambda: written(bools(False), 0, ints(7)), "bool", [True], "setitem: int64 values don't promote to bool"),
     ],
     "casting creation": [
         Shown(lambda: xp.asarray([1.5], dtype=xp.int64), "int64", [1], "asarray: a Python float with dtype=int64"),

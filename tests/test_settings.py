@@ -1,9 +1,12 @@
-"""Settings and modes: nesting, threads, tasks, environment; and the table of cases against the source."""
+"""Settings and modes: nesting, threads, tasks, deferral, environment; and the table of cases against the source."""
 
 from __future__ import annotations
 
 import ast
 import asyncio
+import contextvars
+import gc
+import inspect
 import os
 import subprocess
 import sys
@@ -24,6 +27,13 @@ def _defaults():
     """Known settings, whatever the environment of the test run says."""
     with settings(strict=False, simulated_devices=1):
         yield
+
+
+@pytest.fixture
+def floors(monkeypatch):
+    """A floor that no other block of the test run lowers, with 1000 as the initial value."""
+    monkeypatch.setattr(_settings, "_floors", {0: 1000})
+    monkeypatch.setattr(_settings, "defer_floor", 1000)
 
 
 # -- the context manager -------------------------------------------------------------------------------
@@ -82,12 +92,83 @@ def test_one_object_may_be_used_again_and_inside_itself():
         ({"simulated_devices": 2.0}, TypeError, "settings: simulated_devices must be an integer, got 2.0"),
         ({"simulated_devices": 0}, ValueError, "settings: simulated_devices must be in 1..16, got 0"),
         ({"simulated_devices": 17}, ValueError, "settings: simulated_devices must be in 1..16, got 17"),
+        ({"defer_min_bytes": -1}, ValueError, "settings: defer_min_bytes must be at least 0, got -1"),
+        ({"defer_min_bytes": False}, TypeError, "settings: defer_min_bytes must be an integer, got False"),
+        ({"threads": 0}, ValueError, "settings: threads must be in 1..256, got 0"),
+        ({"threads": 257}, ValueError, "settings: threads must be in 1..256, got 257"),
+        ({"threads": True}, TypeError, "settings: threads must be an integer, got True"),
+        ({"block_elements": 0}, ValueError, "settings: block_elements must be in 1..16777216, got 0"),
+        ({"block_elements": 2**24 + 1}, ValueError, "settings: block_elements must be in 1..16777216, got 16777217"),
+        ({"block_elements": "8"}, TypeError, "settings: block_elements must be an integer, got '8'"),
+        ({"pool_bytes": -5}, ValueError, "settings: pool_bytes must be at least 0, got -5"),
+        ({"pool_bytes": 1e9}, TypeError, "settings: pool_bytes must be an integer, got 1000000000.0"),
     ],
 )
 def test_a_value_that_a_setting_cannot_take_is_refused_before_the_block_and_named(keywords, error, said):
     with pytest.raises(error) as caught:
         settings(**keywords)
     assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {"defer_min_bytes": 0},
+        {"defer_min_bytes": 2**70},
+        {"threads": 1},
+        {"threads": 256},
+        {"block_elements": 1},
+        {"block_elements": 2**24},
+        {"pool_bytes": 0},
+        {"pool_bytes": 2**40},
+    ],
+)
+def test_the_least_and_the_greatest_value_are_taken(keywords):
+    (name, value), *_ = keywords.items()
+    before = current()
+    with settings(**keywords):
+        assert current() == before._replace(**{name: value})
+    assert current() == before
+
+
+def test_the_defaults_are_values_that_the_settings_take():
+    defaults = Settings()
+    assert defaults.checked() == defaults
+    assert defaults.defer_min_bytes == 2**21
+    assert defaults.block_elements == 2**15
+    assert 0 < defaults.pool_bytes <= 2**29
+
+
+def test_the_default_number_of_threads_is_that_of_the_cpus_this_process_may_use(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 2, 5}, raising=False)
+    assert _settings._usable_cpus() == 3
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(1000)))
+    assert _settings._usable_cpus() == 256
+    monkeypatch.delattr(os, "sched_getaffinity")
+    for found, said in ((8, 8), (None, 1)):
+        monkeypatch.setattr(os, "cpu_count", lambda found=found: found)
+        assert _settings._usable_cpus() == said
+
+
+def test_the_pool_keeps_an_eighth_of_a_small_memory_and_half_a_gibibyte_where_the_memory_is_unknown(monkeypatch):
+    pages = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1000}
+    monkeypatch.setattr(os, "sysconf", pages.__getitem__, raising=False)
+    assert _settings._pool_share() == 4096 * 125
+    pages["SC_PHYS_PAGES"] = 2**30
+    assert _settings._pool_share() == 2**29
+    pages["SC_PHYS_PAGES"] = -1  # what sysconf says where it doesn't know
+    assert _settings._pool_share() == 2**29
+    monkeypatch.delattr(os, "sysconf")
+    assert _settings._pool_share() == 2**29
+
+
+def test_every_setting_is_a_keyword_and_is_documented_with_its_variable():
+    said = inspect.getdoc(settings)
+    assert set(inspect.signature(settings).parameters) == set(Settings._fields)
+    for name in Settings._fields:
+        assert f"| {name} | CANDELA_XP_{name.upper()} |" in _settings.__doc__
+        assert f"\n{name} : " in said
+        assert f"CANDELA_XP_{name.upper()}" in said
 
 
 def test_settings_are_keywords_and_unknown_ones_are_refused():
@@ -129,7 +210,11 @@ def test_threads_do_not_see_each_others_blocks():
         thread.start()
     for thread in threads:
         thread.join()
-    assert seen == {"a": Settings(True, 2), "b": Settings(False, 3)}
+    initial = _settings._initial
+    assert seen == {
+        "a": initial._replace(strict=True, simulated_devices=2),
+        "b": initial._replace(strict=False, simulated_devices=3),
+    }
     assert current() == Settings(False, 1)
 
 
@@ -182,6 +267,152 @@ def test_tasks_do_not_see_each_others_blocks_and_inherit_the_one_they_were_made_
     assert current() == Settings(False, 1)
 
 
+# -- the floor of deferral -------------------------------------------------------------------------------
+
+
+def test_the_floor_is_the_smallest_value_of_any_open_block(floors):
+    def seen():
+        return _settings.defer_floor
+
+    with settings(defer_min_bytes=500):
+        assert seen() == 500
+        with settings(defer_min_bytes=2000), settings(strict=True):  # an inner block doesn't end the outer one
+            assert seen() == 500
+            assert current().defer_min_bytes == 2000
+            with settings(defer_min_bytes=0):
+                assert seen() == 0
+            assert seen() == 500
+        with settings(defer_min_bytes=500):
+            pass
+        assert seen() == 500
+    assert seen() == 1000
+    with settings(defer_min_bytes=5000):
+        assert seen() == 1000
+
+
+def test_the_floor_counts_the_blocks_of_all_threads_until_the_last_is_left(floors):
+    inside, leave = threading.Barrier(4, timeout=10), threading.Barrier(2, timeout=10)
+
+    def work(value, leave):
+        with settings(defer_min_bytes=value):
+            inside.wait()
+            leave.wait()
+
+    first = threading.Thread(target=work, args=(10, leave))
+    others = [threading.Thread(target=work, args=(10, later := threading.Barrier(3, timeout=10)))]
+    others.append(threading.Thread(target=work, args=(20, later)))
+    for thread in (first, *others):
+        thread.start()
+    inside.wait()
+    assert current().defer_min_bytes == Settings().defer_min_bytes
+    assert _settings.defer_floor == 10
+    leave.wait()
+    first.join()
+    assert _settings.defer_floor == 10
+    later.wait()
+    for thread in others:
+        thread.join()
+    assert _settings.defer_floor == 1000
+
+
+def test_the_floor_stays_down_for_a_context_that_outlives_its_block(floors):
+    with settings(defer_min_bytes=3):
+        context = contextvars.copy_context()
+    assert current().defer_min_bytes != 3
+    assert context.run(current).defer_min_bytes == 3
+    assert _settings.defer_floor == 3
+    del context
+    assert _settings.defer_floor == 1000
+
+
+def test_settings_that_someone_keeps_do_not_hold_the_floor_down(floors):
+    with settings(defer_min_bytes=3) as kept:
+        also = current()
+    assert kept == also
+    assert _settings.defer_floor == 1000
+
+
+def test_a_generator_left_open_and_closed_elsewhere_disturbs_no_other_block(floors):
+    def within(value):
+        with settings(defer_min_bytes=value):
+            yield _settings.defer_floor
+
+    before = current()
+    context = contextvars.copy_context()
+    generator = within(4)
+    assert context.run(next, generator) == 4
+    assert _settings.defer_floor == 4
+    thread = threading.Thread(target=generator.close)  # a context without any block
+    thread.start()
+    thread.join()
+    assert in_thread(current) == _settings._initial
+    assert current() == before
+    assert context.run(current).defer_min_bytes == 4  # it is still open there
+    del context
+    assert _settings.defer_floor == 1000
+
+
+def test_a_generator_in_garbage_lets_the_floor_up_again(floors):
+    def within(value):
+        with settings(defer_min_bytes=value):
+            yield
+
+    def leave_open():
+        generator = within(6)
+        next(generator)
+        circle = [generator]
+        circle.append(circle)
+
+    context = contextvars.copy_context()
+    context.run(leave_open)
+    assert _settings.defer_floor == 6
+    del context
+    gc.collect()
+    assert _settings.defer_floor == 1000
+
+
+def test_the_floor_holds_while_many_threads_enter_and_leave(floors):
+    failures = []
+
+    def work(value):
+        for _ in range(300):
+            with settings(defer_min_bytes=value):
+                if _settings.defer_floor > value:
+                    failures.append(value)
+
+    threads = [threading.Thread(target=work, args=(value,)) for value in (1, 2, 3, 4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert _settings.defer_floor == 1000
+
+
+def test_a_block_that_is_never_left_is_no_trouble_at_exit():
+    done = in_process("import candela_xp\ncandela_xp.settings(defer_min_bytes=0, threads=2).__enter__()")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_floor_starts_at_what_the_environment_says():
+    done = in_process("from candela_xp import _settings; print(_settings.defer_floor)", CANDELA_XP_DEFER_MIN_BYTES="77")
+    assert done.stdout.strip() == "77", done.stderr
+
+
+# -- who is told -----------------------------------------------------------------------------------------
+
+
+def test_listeners_hear_of_another_pool_size_at_both_ends_of_a_block_and_of_nothing_else(monkeypatch):
+    heard = []
+    monkeypatch.setattr(_settings, "on_change", [heard.append])
+    before = current()
+    with settings(strict=True, threads=1):
+        assert not heard
+        with settings(pool_bytes=5) as chosen, settings(pool_bytes=5):
+            assert heard == [chosen]
+    assert heard == [chosen, before._replace(strict=True, threads=1)]
+
+
 # -- environment -----------------------------------------------------------------------------------------
 
 
@@ -215,13 +446,28 @@ def test_the_environment_counts_devices(text):
         ("CANDELA_XP_SIMULATED_DEVICES", "-1"),
         ("CANDELA_XP_SIMULATED_DEVICES", "0"),
         ("CANDELA_XP_SIMULATED_DEVICES", "17"),
+        ("CANDELA_XP_DEFER_MIN_BYTES", "-1"),
+        ("CANDELA_XP_DEFER_MIN_BYTES", "2e6"),
+        ("CANDELA_XP_THREADS", "0"),
+        ("CANDELA_XP_THREADS", "257"),
+        ("CANDELA_XP_THREADS", "true"),
+        ("CANDELA_XP_BLOCK_ELEMENTS", "0"),
+        ("CANDELA_XP_BLOCK_ELEMENTS", "16777217"),
+        ("CANDELA_XP_POOL_BYTES", "1 GB"),
     ],
 )
 def test_an_environment_that_a_setting_cannot_take_is_refused_and_named(variable, text):
     with pytest.raises(ValueError) as caught:
         from_environment({variable: text})
-    assert text in str(caught.value)
-    assert variable.removeprefix("CANDELA_XP_").lower() in str(caught.value).lower()
+    assert str(caught.value).startswith(f"{variable} must be ")
+    assert str(caught.value).endswith(f", got {text.lower()!r}")
+
+
+@pytest.mark.parametrize("name", ["defer_min_bytes", "threads", "block_elements", "pool_bytes"])
+def test_the_environment_gives_integers_and_an_empty_variable_the_default(name):
+    variable = f"CANDELA_XP_{name.upper()}"
+    assert from_environment({variable: " 7 "}) == Settings()._replace(**{name: 7})
+    assert from_environment({variable: " "}) == Settings()
 
 
 def in_process(code, **environment):
@@ -242,7 +488,7 @@ def test_the_environment_is_read_at_import():
         CANDELA_XP_STRICT="1",
         CANDELA_XP_SIMULATED_DEVICES="3",
     )
-    assert done.stdout.strip() == "Settings(strict=True, simulated_devices=3)", done.stderr
+    assert done.stdout.startswith("Settings(strict=True, simulated_devices=3, "), done.stderr
 
 
 def test_an_impossible_environment_fails_the_import_with_the_name_of_the_variable():

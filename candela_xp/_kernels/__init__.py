@@ -12,10 +12,10 @@ import numpy as np
 
 from . import _complex, _real
 from ._narrow import SLOW_IN_HALF, nextafter, widened
-from ._table import DIFFERENT_BACKWARDS, PREDICATES, UFUNCS
+from ._table import DIFFERENT_BACKWARDS, PREDICATES, UFUNCS, where
 from ._types import Kernel
 
-__all__ = ["DIFFERENT_BACKWARDS", "Kernel", "lookup"]
+__all__ = ["DIFFERENT_BACKWARDS", "Kernel", "lookup", "where"]
 
 _CORRECTED: dict[str, dict[str, Kernel]] = {
     "float": {"floor_divide": _real.floor_divide, "logaddexp": _real.logaddexp, "pow": _real.power},

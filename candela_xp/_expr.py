@@ -1,0 +1,444 @@
+"""Expressions that wait to be computed (source: Strata, views and expressions).
+
+A `Node` is one elementwise operation on operands of one shape. It is computed when somebody looks (`settle`): the
+pending nodes that lead to it become one `Program`, which runs block by block, so that an intermediate value lives in
+the cache and nowhere else. Three kinds of intermediates are stored all the same, so that nothing is computed twice: the one asked
+for, those that a variable still holds, and those that some other pending node will read.
+
+What always holds:
+
+1. A node has a value, or operands from which it follows; never neither.
+2. All pending operands of a node have its shape. Others are settled when the node is made.
+3. A node is among the `readers` of every operand of its own kind and of every buffer that it reads. Who is about to
+   write a buffer settles its readers first.
+4. Two threads may compute a node at once. The first value published counts, the other is dropped.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Iterable, Sequence
+from functools import partial
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from candela_xp import _settings
+from candela_xp._buffer import Buffer
+from candela_xp._kernels import Kernel
+from candela_xp._layout import Shape
+from candela_xp._traversal import Walk, plan, preferred_order
+from candela_xp._walk import Instruction, Operand, Program, allocated, assign, copy_into, run
+
+MAX_NODES = 32
+"""Longest chain that waits: a loop of updates is computed every so many steps."""
+MAX_SOURCES = 8
+"""Buffers that a chain reads at most: they stay alive until it is computed, also where no variable holds them."""
+SMALL_SOURCE = 4096
+"""Operands of at most so many bytes are copied when the node is made, which is quicker than keeping track of them."""
+
+UNBROKEN = 8
+"""How many times longer blocks are where no value is read again, so that nothing has to stay in the cache."""
+
+_publishing = threading.RLock()
+
+
+def _new_lock() -> None:
+    global _publishing
+    _publishing = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
+
+
+class Node:
+    """An elementwise operation that waits.
+
+    Attributes
+    ----------
+    name : str
+        The function, as `candela_xp.explain` shows it.
+    kernel
+        Computes it: ``kernel(*operands, out=...)``.
+    operands : tuple
+        Nodes, memory under layouts of this shape, and constants. Empty once there is a value.
+    shape, dtype
+        Of the result.
+    owner : weakref to an NDArray, or None
+        The array that shows this node, while one does.
+    readers : list of weakrefs to nodes
+        Nodes that have this one as an operand.
+    value : Operand or None
+        The result, once there is one.
+    count : int
+        Upper bound for the number of pending nodes that lead here, this one included.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "count",
+        "dtype",
+        "errors",
+        "kernel",
+        "name",
+        "operands",
+        "owner",
+        "readers",
+        "shape",
+        "value",
+    )
+
+    nbytes = inf  # in the place of a NumPy view it is always large
+
+    def __init__(
+        self,
+        name: str,
+        kernel: Kernel,
+        operands: Sequence[Any],
+        shape: Shape,
+        dtype: np.dtype[Any],
+        errors: tuple[str, ...] | None = None,
+    ) -> None:
+        self.name = name
+        self.kernel = kernel
+        self.shape = shape
+        self.dtype = dtype
+        self.owner: weakref.ref[Any] | None = None
+        self.readers: list[weakref.ref[Node]] = []
+        self.value: Operand | None = None
+        self.errors = error_state() if errors is None else errors
+        self.operands = _bounded(operands, shape)
+        self.count: int = 1 + sum([operand.count for operand in self.operands if isinstance(operand, Node)])
+        own = weakref.ref(self)
+        for operand in self.operands:
+            if isinstance(operand, Node):
+                _enlist(operand.readers, own)
+            elif isinstance(operand, Operand):
+                _enlist(operand.buffer.readers, own)
+
+    def settle(self) -> Operand:
+        """The result, computed now if it wasn't."""
+        value = self.value
+        if value is None:
+            chain = Chain(self, keep_root=True)
+            chain.run()
+            value = self.value
+            assert value is not None, "a chain publishes its root"
+        return value
+
+    def settle_into(self, destination: Operand) -> None:
+        """Compute into memory that there is, of this shape and dtype, whose other readers are settled."""
+        chain = Chain(self, keep_root=False, destination=destination)
+        if any(_tangled(destination, x) for x in chain.operands[1:]):
+            copy_into(destination, self.settle())
+        else:
+            chain.run()
+
+
+def _tangled(destination: Operand, operand: Operand) -> bool:
+    """Whether they may share memory other than element for element."""
+    same = operand.buffer is destination.buffer and operand.dtype == destination.dtype
+    if same and operand.layout == destination.layout:
+        return False
+    return np.may_share_memory(destination.view(), operand.view())
+
+
+def error_state() -> tuple[str, ...]:
+    """What NumPy does about a division by zero, an overflow, an underflow and an invalid operation."""
+    return tuple(np.geterr().values())  # type: ignore[arg-type]  # NumPy's stubs say object
+
+
+def _enlist(readers: list[weakref.ref[Node]], reader: weakref.ref[Node]) -> None:
+    """Add a reader to a list; now and then those are dropped that wait no longer."""
+    if len(readers) >= 16:
+        readers[:] = [ref for ref in readers if (node := ref()) is not None and node.value is None]
+    if not readers or readers[-1] is not reader:
+        readers.append(reader)
+
+
+def _bounded(operands: Sequence[Any], shape: Shape) -> tuple[Any, ...]:
+    """The operands of a new node, pending ones settled where they have another shape or the chain gets too long."""
+    operands = [operand.value or operand if isinstance(operand, Node) else operand for operand in operands]
+    pending = [operand for operand in operands if isinstance(operand, Node)]
+    if sum([node.count for node in pending]) >= MAX_NODES:
+        # Nodes that are reached on several ways were counted more than once.
+        steps = _pending(pending)
+        sources = {id(x.buffer) for _, below in steps for x in below if isinstance(x, Operand)}
+        if len(steps) >= MAX_NODES or len(sources) > MAX_SOURCES:
+            for node in pending:
+                node.settle()
+        else:
+            for node in pending:
+                node.count = len(_pending([node]))
+    elif len(pending) and _sources(pending) >= MAX_SOURCES:
+        for node in pending:
+            node.settle()
+    result = []
+    for operand in operands:
+        if isinstance(operand, Node):
+            operand = operand.value or (operand if operand.shape == shape else operand.settle())
+        if isinstance(operand, Operand) and operand.layout.shape != shape:
+            layout = operand.layout.broadcast_to(shape)
+            assert layout is not None, "the caller has checked the shapes"
+            operand = operand._replace(layout=layout)
+        result.append(operand)
+    return tuple(result)
+
+
+def _sources(pending: Sequence[Node]) -> int:
+    """How many buffers the pending nodes read."""
+    return len({id(x.buffer) for _, below in _pending(pending) for x in below if isinstance(x, Operand)})
+
+
+def _pending(roots: Sequence[Node]) -> list[tuple[Node, tuple[Any, ...]]]:
+    """The pending nodes that lead to some nodes, operands before those that read them, with their operands.
+
+    A snapshot: another thread may publish values meanwhile. Operands are read before the value, and written after it.
+    """
+    found: dict[Node, tuple[Any, ...]] = {}
+    order = []
+    stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(roots)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            order.append((node, found[node]))
+            continue
+        if node in found:
+            continue
+        operands = node.operands
+        if node.value is not None:
+            continue
+        operands = tuple([x.value or x if isinstance(x, Node) else x for x in operands])
+        found[node] = operands
+        stack.append((node, True))
+        stack.extend([(x, False) for x in reversed(operands) if isinstance(x, Node)])
+    return order
+
+
+def settle_readers(readers: Iterable[weakref.ref[Node]]) -> None:
+    """Settle what waits for a buffer that is about to be written.
+
+    The last nodes of the chains are computed, not the readers themselves: those are stored only where somebody needs
+    them.
+    """
+    waiting = [node for ref in readers if (node := ref()) is not None and node.value is None]
+    seen: set[Node] = set()
+    last: list[Node] = []
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        later = _waiting(node)
+        waiting += later
+        if not later or _held(node):
+            last.append(node)
+    for node in reversed(last):
+        node.settle()
+
+
+def _waiting(node: Node) -> list[Node]:
+    return [reader for ref in node.readers if (reader := ref()) is not None and reader.value is None]
+
+
+def _held(node: Node) -> bool:
+    return node.owner is not None and node.owner() is not None
+
+
+class _Stored(NamedTuple):
+    node: Node
+    out: Operand
+
+
+class Chain:
+    """The pending nodes that lead to one, as a program.
+
+    Attributes
+    ----------
+    walk : Walk
+        How the operands are walked; the first ones are written.
+    operands : list of Operand
+        Memory of the operands.
+    program : Program
+        The kernel calls.
+    slot : int
+        Where the result of a block is after the kernel calls.
+    stored : list
+        Nodes whose values are kept, and where.
+    """
+
+    def __init__(
+        self,
+        root: Node | Operand,
+        *,
+        keep_root: bool,
+        destination: Operand | None = None,
+        reduced: tuple[int, ...] = (),
+        held: bool = True,
+    ) -> None:
+        """Compile a chain.
+
+        Parameters
+        ----------
+        root
+            What is wanted: a pending node, or memory that is there already.
+        keep_root
+            Whether the result is stored; else it is for a consumer of blocks.
+        destination
+            Memory of the shape and dtype of the result to write it to.
+        reduced
+            Axes that the consumer reduces.
+        held
+            False: the array that shows the root goes away after this, so that nothing is gained by keeping it.
+        """
+        steps = _pending([root]) if isinstance(root, Node) else []
+        if isinstance(root, Node) and not steps:
+            assert root.value is not None, "what isn't pending has a value"
+            root = root.value
+        shape = root.shape if isinstance(root, Node) else root.layout.shape
+        chosen = {node for node, _ in steps}
+        kept = [
+            node
+            for node, _ in steps
+            if (keep_root or (held and _held(node)) if node is root else _held(node))
+            or any(reader not in chosen for reader in _waiting(node))
+        ]
+        sources: dict[Any, Operand] = {}
+        for _, operands in steps:
+            for x in operands:
+                if isinstance(x, Operand):
+                    sources.setdefault((id(x.buffer), x.layout, x.dtype), x)
+        if isinstance(root, Operand):
+            sources[id(root.buffer), root.layout, root.dtype] = root
+        inputs = list(sources.values())
+        order = preferred_order(shape, tuple([x.layout for x in inputs]))
+        self.stored = [
+            _Stored(node, allocated(shape, order, node.dtype))
+            for node in kept
+            if node is not root or destination is None
+        ]
+        # What is written comes first, all of it in one order of axes.
+        self.operands = [*([destination] if destination else []), *[out for _, out in self.stored], *inputs]
+        written = len(self.operands) - len(inputs)
+        slots: dict[Any, int] = {key: written + place for place, key in enumerate(sources)}
+        if isinstance(root, Operand):
+            self.program, self.slot = Program(()), slots[id(root.buffer), root.layout, root.dtype]
+        else:
+            places = {node: place + (destination is not None) for place, (node, _) in enumerate(self.stored)}
+            if destination is not None:
+                places[root] = 0
+            self.program, self.slot = _compiled(steps, places, slots, len(self.operands), destination is not None)
+        self.walk: Walk = plan(
+            shape,
+            tuple([x.layout for x in self.operands]),
+            _settings.current().block_elements * (1 if self.program.values else UNBROKEN),
+            destination=0 if written else None,
+            reduced=reduced,
+            flips=not reduced,
+        )
+
+    def run(self, consume: Any = None) -> None:
+        """Compute, and publish what was stored."""
+        run(self.walk, self.operands, self.program, consume)
+        publish(self.stored)
+
+
+def publish(stored: Sequence[_Stored]) -> None:
+    """Make values known: to the nodes, and to the arrays that show them."""
+    with _publishing:
+        for node, out in stored:
+            if node.value is not None:
+                continue
+            out.buffer.readers = node.readers
+            node.value = out
+            node.operands = ()
+            owner = node.owner() if node.owner is not None else None
+            if owner is not None and owner._node is node:
+                owner._settled(out)
+
+
+def _compiled(
+    steps: list[tuple[Node, tuple[Any, ...]]],
+    places: dict[Node, int],
+    sources: dict[Any, int],
+    operands: int,
+    shared: bool,
+) -> tuple[Program, int]:
+    """The program of a chain, and the slot of its last value.
+
+    Values of a block take over the memory of those that are no longer needed. ``shared``: the destination may be one of
+    the sources, so a kernel that reads again what it has written must not write there.
+    """
+    constants: list[Any] = []
+    for _, below in steps:
+        constants += [x for x in below if not isinstance(x, Node | Operand)]
+    uses: dict[Node, int] = {}
+    for number, (_, below) in enumerate(steps):
+        for x in below:
+            if isinstance(x, Node):
+                uses[x] = number
+    base = operands + len(constants)
+    values: list[np.dtype[Any]] = []
+    free: list[int] = []
+    slot_of: dict[Node, int] = {}
+    instructions: list[Instruction] = []
+    now = error_state()
+    constant = operands
+
+    def value_slot(dtype: np.dtype[Any]) -> int:
+        for slot in free:
+            if values[slot - base] == dtype:
+                free.remove(slot)
+                return slot
+        values.append(dtype)
+        return base + len(values) - 1
+
+    for number, (node, below) in enumerate(steps):
+        reads = []
+        dying = []
+        for x in below:
+            if isinstance(x, Node):
+                reads.append(slot_of[x])
+                if uses[x] == number and x not in places and slot_of[x] not in dying:
+                    dying.append(slot_of[x])
+            elif isinstance(x, Operand):
+                reads.append(sources[id(x.buffer), x.layout, x.dtype])
+            else:
+                reads.append(constant)
+                constant += 1
+        kernel = node.kernel
+        in_place = isinstance(kernel, np.ufunc) or kernel is assign
+        if in_place:
+            free += dying  # the result may take an operand's place
+        place = places.get(node)
+        write = place if place is not None and (in_place or not shared) else value_slot(node.dtype)
+        if not in_place:
+            free += dying
+        if node.errors != now:
+            kernel = partial(_under, node.errors, kernel)
+        instructions.append(Instruction(kernel, tuple(reads), write))
+        if place is not None and write != place:
+            instructions.append(Instruction(assign, (write,), place))
+            free.append(write)
+            write = place
+        slot_of[node] = write
+    return Program(tuple(instructions), tuple(constants), tuple(values)), slot_of[steps[-1][0]]
+
+
+def _under(errors: tuple[str, ...], kernel: Kernel, /, *operands: Any, out: Any) -> Any:
+    """A kernel under the NumPy error state in which its function was called."""
+    divide, over, under, invalid = errors
+    with np.errstate(divide=divide, over=over, under=under, invalid=invalid):  # type: ignore[arg-type]  # geterr's
+        return kernel(*operands, out=out)
+
+
+def source(buffer: Buffer, layout: Any, dtype: np.dtype[Any]) -> Operand:
+    """Memory as an operand of a node; a little of it is copied rather than kept track of."""
+    operand = Operand(buffer, layout, dtype)
+    if layout.len * dtype.itemsize <= SMALL_SOURCE:
+        return Operand.of(np.array(operand.view(), order="K", copy=True))
+    return operand

@@ -1,0 +1,164 @@
+"""Looking at what waits to be computed, and at memory: `explain`, `materialize`, `memory`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from candela_xp import _pool
+from candela_xp._array import NDArray, checked_array
+from candela_xp._expr import Chain, Node
+from candela_xp._walk import Operand, threads_for
+
+
+def materialize(x: NDArray, /) -> NDArray:
+    """Compute an array now, if it is pending.
+
+    Parameters
+    ----------
+    x : NDArray
+        Any array.
+
+    Returns
+    -------
+    NDArray
+        The array itself, whose elements are in memory.
+
+    Raises
+    ------
+    TypeError
+        ``x`` is no NDArray.
+
+    Notes
+    -----
+    Nothing but the time changes: whoever reads an array materializes it. The name is Candela's.
+    """
+    array = checked_array("materialize", "x", x)
+    if array._node is not None:
+        array._settle()
+    return array
+
+
+def memory() -> dict[str, int]:
+    """How much memory of large arrays is in use, and how much is kept for the next ones.
+
+    Returns
+    -------
+    dict
+        ``in_use_bytes`` of large arrays; ``pooled_bytes`` and ``pooled_blocks`` that are free and kept;
+        ``limit_bytes``, the bound for those, see `settings`.
+    """
+    return _pool.memory()
+
+
+def explain(x: NDArray, /) -> str:
+    """How an array is computed, as a tree.
+
+    Parameters
+    ----------
+    x : NDArray
+        Any array; a pending one stays pending.
+
+    Returns
+    -------
+    str
+        A line for each operation and each operand, the result first: function, dtype, shape, and whether the value is
+        stored. Then how memory is walked, in what blocks and by how many threads, and about how many bytes are moved
+        between memory and cache; for comparison, how many it would be operation by operation.
+
+    Raises
+    ------
+    TypeError
+        ``x`` is no NDArray.
+
+    Examples
+    --------
+    >>> import candela_xp as xp
+    >>> with xp.settings(defer_min_bytes=0, threads=1):
+    ...     x = xp.ones((2, 3))
+    ...     print(xp.explain(xp.exp(x) + 1.0))
+    add float64 (2, 3), stored
+    ├─ exp float64 (2, 3)
+    │  └─ memory float64 (2, 3), stride (3, 1)
+    └─ constant 1.0
+    walk: flat, 6 elements in 1 block of 6, 1 thread
+    moves: 96 bytes (one by one: 192 bytes)
+    """
+    array = checked_array("explain", "x", x)
+    node = array._node
+    if node is None:
+        return _line(Operand(array._memory, array.layout, array._dtype.dtype), {})
+    chain = Chain(node, keep_root=True)
+    stored = {id(each.node): "" for each in chain.stored}
+    lines = [_line(node, stored)]
+    _branch(node, "", stored, lines, {id(node): 1})
+    walk = chain.walk
+    kernels = len(chain.program.instructions)
+    threads = min(threads_for(node_size(node) * kernels), max(walk.blocks, 1))
+    blocks = "block" if walk.blocks == 1 else "blocks"
+    shape = "×".join(map(str, walk.block)) or "1"
+    lines.append(
+        f"walk: {walk.kind}, {node_size(node)} elements in {walk.blocks} {blocks} of {shape}, "
+        f"{threads} thread{'s' if threads > 1 else ''}"
+    )
+    moved = sum([_touched(operand) for operand in chain.operands])
+    alone = 0
+    for step in _nodes(node):
+        alone += node_size(step) * step.dtype.itemsize
+        for below in step.operands:
+            if isinstance(below, Operand):
+                alone += _touched(below)
+            elif isinstance(below, Node):
+                alone += node_size(below) * below.dtype.itemsize
+    lines.append(f"moves: {moved} bytes (one by one: {alone} bytes)")
+    return "\n".join(lines)
+
+
+def node_size(node: Node) -> int:
+    """Number of elements of a pending array."""
+    size = 1
+    for extent in node.shape:
+        size *= extent
+    return size
+
+
+def _nodes(root: Node) -> list[Node]:
+    found: dict[int, Node] = {}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if id(node) not in found:
+            found[id(node)] = node
+            stack += [below for below in node.operands if isinstance(below, Node)]
+    return list(found.values())
+
+
+def _touched(operand: Operand) -> int:
+    """Bytes of the elements that a layout reaches, broadcast axes counted once."""
+    size = operand.dtype.itemsize
+    for extent, step in zip(operand.layout.shape, operand.layout.stride):
+        size *= extent if step else min(extent, 1)
+    return size
+
+
+def _line(what: Any, stored: dict[int, str]) -> str:
+    if isinstance(what, Node):
+        if what.value is not None:
+            return _line(what.value, stored)
+        return f"{what.name} {what.dtype} {what.shape}" + (", stored" if id(what) in stored else "")
+    if isinstance(what, Operand):
+        return f"memory {what.dtype} {what.layout.shape}, stride {what.layout.stride}"
+    return f"constant {what}"
+
+
+def _branch(node: Node, indent: str, stored: dict[int, str], lines: list[str], seen: dict[int, int]) -> None:
+    """Add the lines of a node's operands. No deeper than a chain is long, so recursion has an end."""
+    if node.value is not None:
+        return
+    for place, below in enumerate(node.operands):
+        last = place == len(node.operands) - 1
+        text = _line(below, stored)
+        again = isinstance(below, Node) and id(below) in seen
+        lines.append(f"{indent}{'└─' if last else '├─'} {text}{' (as above)' if again else ''}")
+        if isinstance(below, Node) and not again:
+            seen[id(below)] = 1
+            _branch(below, indent + ("   " if last else "│  "), stored, lines, seen)

@@ -1,0 +1,313 @@
+"""Run kernels over memory in the order that `_traversal` plans: block after block, on several threads.
+
+`Program` is a chain of kernel calls in terms of slots: the operands that are read, those that are written, constants,
+and values that live for one block. `run` takes it over a walk; every thread has its own memory for the values of a
+block.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from candela_xp import _pool, _settings, _workers
+from candela_xp._buffer import Buffer, adopt
+from candela_xp._kernels import Kernel
+from candela_xp._layout import Layout, Shape
+from candela_xp._order import DimOrder
+from candela_xp._traversal import Walk, plan, preferred_order
+
+NumPyArray = np.ndarray[Any, Any]
+
+# A staged block has a gap after each row: rows of a power of two in length would all fall on the same cache lines.
+_GAP = 8
+# Fewer elements times kernel calls than this are done sooner by one thread than a second one is woken: a float64 add
+# of 2^17 elements took 1.2 times as long on two threads, of 2^19 0.8.
+ALONE = 2**18
+
+
+class Operand(NamedTuple):
+    """Memory under a layout: what a walk reads or writes."""
+
+    buffer: Buffer
+    layout: Layout
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(cls, view: NumPyArray) -> Operand:
+        """The memory of a NumPy array whose strides are whole elements."""
+        adopted = adopt(view)
+        assert adopted is not None, "kernels give strides in whole elements"
+        return cls(*adopted, view.dtype)
+
+    def view(self) -> NumPyArray:
+        """All of it as a NumPy array."""
+        return self.buffer.view(self.layout, self.dtype)
+
+
+class Instruction(NamedTuple):
+    """One kernel call: the slots that it reads, and the one that it writes."""
+
+    kernel: Kernel
+    reads: tuple[int, ...]
+    write: int
+
+
+class Program(NamedTuple):
+    """Kernel calls for one block.
+
+    Slots are numbered through: first the walk's operands, then the constants, then the values of the block.
+    """
+
+    instructions: tuple[Instruction, ...]
+    constants: tuple[Any, ...] = ()
+    values: tuple[np.dtype[Any], ...] = ()
+
+
+# Takes a block's place in the grid and its slots
+Consumer = Callable[[Shape, list[Any]], None]
+
+
+class _Worker:
+    """What one thread needs to run a program over blocks: views of the operands, memory for a block's values."""
+
+    def __init__(self, walk: Walk, operands: Sequence[Operand], program: Program) -> None:
+        self.operands = [
+            (operand.buffer.root, operand.dtype, operand.dtype.itemsize, _in_bytes(layout, operand.dtype.itemsize))
+            for operand, layout in zip(operands, walk.operands)
+        ]
+        self.program = program
+        size = prod(walk.block)
+        self.values = [np.empty(size, dtype) for dtype in program.values]
+        read = {slot for instruction in program.instructions for slot in instruction.reads}
+        self.staged = [
+            (slot, *_stage(walk, layout, operands[slot].dtype))
+            for slot, (layout, turned) in enumerate(zip(walk.operands, walk.turned))
+            if turned and (slot in read or not program.instructions)
+        ]
+        self.extents: Shape | None = None
+        self.fitted: list[NumPyArray] = []
+        self.stages: list[tuple[int, NumPyArray]] = []
+
+    def _fit(self, extents: Shape) -> None:
+        """Cut the memory for a block to its extents; most blocks have the same."""
+        self.extents = extents
+        size = prod(extents)
+        self.fitted = [value[:size].reshape(extents) for value in self.values]
+        corner = tuple([slice(0, extent) for extent in extents])
+        self.stages = [(slot, memory.transpose(order)[corner]) for slot, memory, order in self.staged]
+
+    def slots(self, extents: Shape, offsets: tuple[int, ...]) -> list[Any]:
+        """The slots of a block, before any kernel call."""
+        if extents != self.extents:
+            self._fit(extents)
+        ndarray = np.ndarray
+        slots: list[Any] = [
+            ndarray(extents, dtype, root, offset * itemsize, strides)
+            for (root, dtype, itemsize, strides), offset in zip(self.operands, offsets)
+        ]
+        for slot, stage in self.stages:
+            stage[...] = slots[slot]
+            slots[slot] = stage
+        slots += self.program.constants
+        slots += self.fitted
+        return slots
+
+    def compute(self, slots: list[Any]) -> None:
+        """Make the kernel calls."""
+        for kernel, reads, write in self.program.instructions:
+            kernel(*[slots[read] for read in reads], out=slots[write])
+
+
+def _in_bytes(layout: Layout, itemsize: int) -> Shape:
+    return tuple([step * itemsize for step in layout.stride])
+
+
+def _stage(walk: Walk, layout: Layout, dtype: np.dtype[Any]) -> tuple[NumPyArray, tuple[int, ...]]:
+    """Memory for a block of an operand in the operand's own order, and the axes that bring it into the walk's."""
+    order = sorted(range(len(walk.block)), key=lambda axis: (-abs(layout.stride[axis]), axis))
+    shape = [walk.block[axis] for axis in order]
+    memory = np.empty((*shape[:-1], shape[-1] + _GAP), dtype)[..., : shape[-1]]
+    return memory, tuple([order.index(axis) for axis in range(len(order))])
+
+
+def threads_for(work: int) -> int:
+    """How many threads so much work is worth (elements times kernel calls)."""
+    return 1 if work < ALONE else _settings.current().threads
+
+
+def run(walk: Walk, operands: Sequence[Operand], program: Program, consume: Consumer | None = None) -> None:
+    """Run a program over all blocks of a walk.
+
+    Parameters
+    ----------
+    walk
+        The walk over the operands.
+    operands
+        Memory of each, in the walk's order.
+    program
+        The kernel calls.
+    consume
+        Gets each block's place in the grid and its slots after the kernel calls. Blocks come in any order, from any
+        thread, one at a time for each place.
+    """
+    count = walk.blocks
+    if count == 0:
+        return
+    threads = min(threads_for(prod(walk.shape) * (len(program.instructions) + (consume is not None))), count)
+    # A thread takes some neighbouring blocks at a time: few enough that the last ones end together.
+    together = max(1, min(16, count // (threads * 8)))
+    turns = itertools.count()
+
+    def work() -> None:
+        worker = None
+        while (first := next(turns) * together) < count:
+            if worker is None:
+                worker = _Worker(walk, operands, program)
+            for place, extents, offsets in walk.steps(first, together):
+                slots = worker.slots(extents, offsets)
+                worker.compute(slots)
+                if consume is not None:
+                    consume(place, slots)
+
+    _workers.run(work, threads)
+
+
+def allocated(shape: Shape, order: DimOrder, dtype: np.dtype[Any]) -> Operand:
+    """New dense memory whose axes lie in an order, outermost first; large memory is recycled."""
+    layout = Layout.in_order(shape, order)
+    root, _ = _pool.allocate(layout.len * dtype.itemsize)
+    return Operand(Buffer(root), layout, dtype)
+
+
+def assign(source: Any, /, out: Any) -> Any:
+    """Kernel that converts to the dtype of ``out``."""
+    np.copyto(out, source, casting="unsafe")
+    return out
+
+
+def copy_into(destination: Operand, source: Operand, kernel: Kernel = assign) -> None:
+    """Copy element for element; the layouts have one shape and share no memory."""
+    layouts = (destination.layout, source.layout)
+    walk = plan(destination.layout.shape, layouts, _settings.current().block_elements, destination=0)
+    run(walk, (destination, source), Program((Instruction(kernel, (1,), 0),)))
+
+
+def packed(source: Operand, order: DimOrder | None = None, dtype: np.dtype[Any] | None = None) -> Operand:
+    """A dense copy, row-major or with its axes in another order, perhaps in another dtype."""
+    shape = source.layout.shape
+    target = allocated(shape, order or tuple(range(len(shape))), dtype or source.dtype)
+    copy_into(target, source)
+    return target
+
+
+LINES = 2**16
+"""Elements of the lines that are packed at a time, see `lines`."""
+
+
+def lines(
+    source: Operand,
+    axis: int,
+    function: Callable[[NumPyArray], NumPyArray],
+    target: Operand,
+    *,
+    keeps_axis: bool,
+) -> None:
+    """Apply a function to all lines along an axis, some of them at a time, each dense in memory.
+
+    Parameters
+    ----------
+    source
+        What is read.
+    axis
+        The axis along which the lines lie.
+    function
+        Takes an array whose last axis holds the lines, which it may change, and returns what is assigned to the target.
+    target
+        Memory for the results: of the source's shape, or without the axis.
+    keeps_axis
+        Whether the target has the axis.
+    """
+    layout = source.layout
+    extent, step = layout.shape[axis], layout.stride[axis]
+    rest = _without(layout, axis)
+    into = _without(target.layout, axis) if keeps_axis else target.layout
+    budget = max(1, LINES // max(extent, 1))
+    walk = plan(rest.shape, (rest, into), budget, flips=False)
+    count = walk.blocks
+    if count == 0:
+        return
+    read, write = _in_bytes(walk.operands[0], source.dtype.itemsize), _in_bytes(walk.operands[1], target.dtype.itemsize)
+    read = (*read, step * source.dtype.itemsize)
+    if keeps_axis:
+        write = (*write, target.layout.stride[axis] * target.dtype.itemsize)
+    threads = min(threads_for(layout.len * 4), count)
+    turns = itertools.count()
+
+    def work() -> None:
+        memory = np.empty((*walk.block, extent + _GAP), source.dtype)[..., :extent]
+        while (number := next(turns)) < count:
+            ((_, extents, offsets),) = walk.steps(number, 1)
+            place = offsets[0] * source.dtype.itemsize
+            taken = np.ndarray((*extents, extent), source.dtype, source.buffer.root, place, read)
+            packed = memory[tuple([slice(0, n) for n in extents])]
+            packed[...] = taken
+            place = offsets[1] * target.dtype.itemsize
+            shape = (*extents, target.layout.shape[axis]) if keeps_axis else extents
+            np.ndarray(shape, target.dtype, target.buffer.root, place, write)[...] = function(packed)
+
+    _workers.run(work, threads)
+
+
+def _without(layout: Layout, axis: int) -> Layout:
+    shape, stride, offset = layout
+    return Layout(shape[:axis] + shape[axis + 1 :], stride[:axis] + stride[axis + 1 :], offset)
+
+
+def rows(source: Operand, axis: int, function: Callable[[NumPyArray, NumPyArray], None], target: Operand) -> None:
+    """Call a function on pieces of source and target that hold the whole axis, which comes first in them.
+
+    For functions that go step by step along a far axis, each step on a near row. The target has the source's shape but
+    for the extent of the axis.
+    """
+    rest, into = _without(source.layout, axis), _without(target.layout, axis)
+    threads = threads_for(source.layout.len)
+    budget = min(max(rest.len // threads, 2048), 16384)
+    walk = plan(rest.shape, (rest, into), budget, destination=1, flips=False)
+    turns = itertools.count()
+    pieces = [
+        (x, _in_bytes(Layout((0,), (x.layout.stride[axis],)), x.dtype.itemsize) + _in_bytes(over, x.dtype.itemsize))
+        for x, over in zip((source, target), walk.operands)
+    ]
+
+    def work() -> None:
+        while (number := next(turns)) < walk.blocks:
+            ((_, extents, offsets),) = walk.steps(number, 1)
+            views = [
+                np.ndarray((x.layout.shape[axis], *extents), x.dtype, x.buffer.root, offset * x.dtype.itemsize, stride)
+                for (x, stride), offset in zip(pieces, offsets)
+            ]
+            function(*views)
+
+    _workers.run(work, min(threads, max(walk.blocks, 1)))
+
+
+__all__ = [
+    "Instruction",
+    "Operand",
+    "Program",
+    "allocated",
+    "assign",
+    "copy_into",
+    "lines",
+    "packed",
+    "plan",
+    "preferred_order",
+    "rows",
+    "run",
+    "threads_for",
+]

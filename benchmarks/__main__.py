@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 import candela_xp
-from benchmarks import _calls, _chains, _orders, _programs, _reductions, _report, _run, _single
+from benchmarks import _calls, _chains, _machine, _orders, _programs, _reductions, _report, _run, _single
 from benchmarks._cases import Case
 from benchmarks._libraries import NAMES, installed
 from benchmarks._write import TITLES, Table, libraries_of, page
@@ -130,8 +130,8 @@ def main(arguments: list[str] | None = None) -> int:
         chosen.libraries,
     )
     with np.errstate(all="ignore"):
-        found = {name: _table(name, wanted) for name in chosen.tables or TITLES}
-    measured = {name: table for name, table in found.items() if table.rows}
+        found = {name: (_machine.noted(), _table(name, wanted)) for name in chosen.tables or TITLES}
+    measured = {name: table._replace(about=table.about + load) for name, (load, table) in found.items() if table.rows}
     print(page(measured, {}))
     partial = chosen.only or chosen.quick
     if not chosen.no_report and (chosen.output or not partial):

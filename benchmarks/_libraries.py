@@ -12,9 +12,6 @@ import candela_xp
 from benchmarks._cases import Case
 from benchmarks._numexpr import evaluation
 
-# Settles a deferred array. Where there is no such function yet, an export does: nothing may be timed unsettled.
-materialize: Callable[[Any], Any] = getattr(candela_xp, "materialize", np.asarray)
-
 
 class Library(NamedTuple):
     """A peer.
@@ -39,7 +36,7 @@ def _same(x: Any) -> Any:
 
 def force(result: Any) -> Any:
     """Settle what a function of candela_xp returned, one array or several."""
-    return tuple(map(materialize, result)) if isinstance(result, tuple) else materialize(result)
+    return tuple(map(candela_xp.materialize, result)) if isinstance(result, tuple) else candela_xp.materialize(result)
 
 
 def _standard(
@@ -65,7 +62,7 @@ def _candela_xp() -> Library:
         "candela_xp",
         candela_xp.__version__,
         lambda values: candela_xp.asarray(values, copy=True),
-        _standard("candela_xp", candela_xp, materialize),
+        _standard("candela_xp", candela_xp, candela_xp.materialize),
     )
 
 

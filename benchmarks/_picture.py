@@ -40,7 +40,7 @@ def draw(title: str, rows: Sequence[Row], path: Path) -> None:
     peers = [name for name in COLOURS if any(name in row.timings for row in rows)]
     speeds = [speed for row in rows for name in peers if (speed := row.speed(name)) is not None]
     limits = min(0.5, min(speeds, default=1) / 1.3), max(2.0, max(speeds, default=1) * 1.3)
-    among = FINE_TICKS if limits[1] / limits[0] < 12 else COARSE_TICKS
+    among = FINE_TICKS if limits[1] / limits[0] < 30 else COARSE_TICKS
     ticks = [tick for tick in among if limits[0] <= tick <= limits[1]]
     wide, high = NAMES_INCHES + PANEL_INCHES * max(3, len(sizes)), FRAME_INCHES + ROW_INCHES * len(cases)
     with matplotlib.rc_context({"svg.hashsalt": "benchmarks", "font.size": 9, "svg.fonttype": "path"}):

@@ -16,7 +16,7 @@ TITLES = {
     "single": "Single operations",
     "orders": "Operands in different orders",
     "far": "Reductions, scans and sorting along each axis",
-    "programs": "Programs: scikit-learn through array API dispatch",
+    "programs": "Programs: scikit-learn on rows of 20 features, through array API dispatch",
 }
 # Tables of single functions, told by time. The others compare libraries, told by speed.
 BY_TIME = ("small", "large")
@@ -85,9 +85,9 @@ def _by_speed(rows: Sequence[Row]) -> str:
         for row in rows
     )
     return (
-        "Times faster than NumPy, geometric mean of what each library has:\n\n"
-        f"{table(['elements', *peers], means)}\n\nEach case, NumPy's time and times faster than it:\n\n"
-        f"{table(['case', 'dtype', 'elements', 'numpy', *peers], body)}"
+        "Times faster than NumPy by size, geometric mean of what each library has:\n\n"
+        f"{table(['size', *peers], means)}\n\nEach case, NumPy's time and times faster than it:\n\n"
+        f"{table(['case', 'dtype', 'size', 'numpy', *peers], body)}"
     )
 
 

@@ -329,7 +329,7 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
         if place is not x._device and copy is False:
             raise ExportError(f"from_dlpack: {x._device} to {place} needs a copy; pass copy=None")
         if copy or place is not x._device:
-            return NDArray(np.array(x._numpy(), order="C", copy=True), x._dtype, place)
+            return x._copied(place)
         return x._with(x.layout)
     if not (hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")):
         raise AttributeError(f"from_dlpack: {type(x).__name__} has no __dlpack__ and __dlpack_device__; use asarray")

@@ -126,7 +126,7 @@ def astype(x: NDArray, dtype: DType, /, *, copy: bool = True, device: Device | N
     if target is array._dtype and place is array._device and not copy:
         return array
     if place is array._device and (array._node is not None or array.nbytes >= _settings.defer_floor):
-        made = _public.deferred("astype", _conversion(array, target))
+        made = _public.deferred("astype", _conversion(array, target), row_major=True)
         if made is not None:
             return made
     return NDArray(_cast(array._numpy(), target), target, place)

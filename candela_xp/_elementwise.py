@@ -591,7 +591,7 @@ def clip(
     array = checked_array("clip", "x", x)
     kernel, compute, _ = _CLIP.entry(array._dtype)
     if min is None and max is None:
-        return NDArray(np.array(array._numpy(), order="C", copy=True), array._dtype, array._device)
+        return array._copied()
     bounds: list[Any] = []
     for name, bound in (("min", min), ("max", max)):
         if bound is None:

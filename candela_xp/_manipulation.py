@@ -438,7 +438,8 @@ def reshape(x: NDArray, /, shape: tuple[int, ...], *, copy: bool | None = None) 
     target = _completed(shape, layout)
     view = layout.reshape(target)
     if copy:
-        return NDArray(np.array(array._numpy(), order="C", copy=True).reshape(target), array._dtype, array._device)
+        dense = array._copied()
+        return dense._with(_layout.Layout.contiguous(target, dense.layout.offset))
     if view is not None:
         return array._with(view)
     if copy is not None:

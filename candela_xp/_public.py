@@ -212,10 +212,11 @@ def computed(name: str, prepared: Prepared) -> NDArray:
 _REFUSING = frozenset([lookup("pow", "int"), lookup("pow", "uint")])
 
 
-def deferred(name: str, prepared: Prepared) -> NDArray | None:
+def deferred(name: str, prepared: Prepared, *, row_major: bool = False) -> NDArray | None:
     """A pending array for what the kernel computes, or None where that is better computed at once.
 
-    What reads memory that someone outside can write is computed before this returns.
+    Row-major if asked for, else of the order that the operands have in common. What reads memory that someone outside
+    can write is computed before this returns.
 
     Raises
     ------
@@ -225,6 +226,7 @@ def deferred(name: str, prepared: Prepared) -> NDArray | None:
     node, at_once = expression(name, prepared)
     if node is None:
         return None
+    node.row_major = row_major
     made = NDArray._pending(node, prepared.result, prepared.device)
     if at_once:
         made._settle()
@@ -315,8 +317,8 @@ def _through_a_helper(x: Any) -> int:
 
 
 # The reference count of a temporary argument as a helper of the called function finds it. One more, and a variable
-# holds it. Where Python counts fewer references than there are, a held array passes for a temporary one: what is pending is
-# then computed once more when it is wanted.
+# holds it. Where Python counts fewer references than there are, a held array passes for a temporary one: what is
+# pending is then computed once more when it is wanted.
 _OF_A_TEMPORARY = _through_a_helper(object())
 
 
@@ -435,6 +437,10 @@ def is_small(a: Any, b: Any) -> bool:
     return shape is None or prod(shape) * max(a.itemsize, b.itemsize) < floor
 
 
+# In place, arrays of up to so many bytes are written only when nothing can stop the operation any more.
+SAFE_BYTES = 2**15
+
+
 def in_place(operation: Operation) -> Callable[[Any, Any], Any]:
     """The in-place operator of an operation: same dtype, same shape, everything checked before it writes."""
     name, table = operation.name, operation.table
@@ -483,7 +489,8 @@ def _filled(name: str, x1: NDArray, prepared: Prepared) -> None:
 def _filled_large(name: str, x1: NDArray, prepared: Prepared) -> bool:
     """Write through the walk, if the array is large; a pending one goes on waiting, with one operation more."""
     waits = x1._node is not None
-    if not (waits or x1.nbytes >= _settings.defer_floor) or not WAITING.issuperset(error_state()):
+    large = x1.nbytes >= _settings.defer_floor and x1.nbytes > SAFE_BYTES
+    if not (waits or large) or not WAITING.issuperset(error_state()):
         return False
     node, at_once = expression(name, prepared)
     if node is None:
@@ -511,7 +518,7 @@ def _may_write(target: NumPyArray) -> bool:
     Not where NumPy's error state makes an exception of what it finds: that comes after the writing. Small arrays
     never do (a warning can be an exception too), since a temporary of 32 KiB costs them nothing.
     """
-    return target.nbytes > 2**15 and "raise" not in np.geterr().values()
+    return target.nbytes > SAFE_BYTES and "raise" not in np.geterr().values()
 
 
 def fill_in_place(name: str, x1: NDArray, result: DType, shapes: Sequence[tuple[int, ...]]) -> None:

@@ -100,7 +100,7 @@ def _has_short_rows(x: NumPyArray, axis: int) -> bool:
 def add(x: NumPyArray, axes: Axes, dtype: np.dtype[Any], *, keepdims: bool) -> NumPyArray:
     """Sum over axes in ``dtype``; pairwise for floating-point numbers."""
     # NumPy's stubs have no overload for a keepdims that isn't a literal; here and in multiply.
-    if dtype.kind not in "fc" or x.size <= BLOCK or not axes:
+    if dtype.kind not in "fc" or x.size <= BLOCK or not axes or (x.ndim == 1 and x.dtype == dtype):
         return np.asarray(np.add.reduce(x, axis=axes, dtype=dtype, keepdims=keepdims))  # type: ignore[call-overload]
     if x.dtype != dtype:
         x = x.astype(dtype)
@@ -164,6 +164,10 @@ class Reduction(NamedTuple):
     block: Callable[[NumPyArray, Axes], tuple[NumPyArray, ...]]
     dtypes: tuple[np.dtype[Any], ...]
     finish: Callable[[list[NumPyArray], NumPyArray], NumPyArray]
+
+    def of(self, function: Callable[[NumPyArray], NumPyArray]) -> Reduction:
+        """The reduction of what a function makes of the values."""
+        return self._replace(block=lambda values, axes: self.block(function(values), axes))
 
 
 def blocked(x: Node | Operand, axes: Axes, reduction: Reduction, *, keepdims: bool, held: bool = True) -> NumPyArray:

@@ -5,11 +5,12 @@ NaN comes last in ascending order, so first in descending order; -0 and +0 are e
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from candela_xp import _dtypes, _index, _modes
+from candela_xp import _dtypes, _index, _modes, _public, _walk
 from candela_xp._array import NDArray, checked_array
 from candela_xp._revisions import public
 
@@ -57,6 +58,22 @@ def _mixes_zeros(view: NumPyArray) -> bool:
     return bool(signs.any() and not signs.all())
 
 
+def _sorted(view: NumPyArray, axis: int, descending: bool) -> NumPyArray:
+    # Sorting the reversed axis and reversing the result keeps equal elements in their order, and needs no
+    # negation, which the least integer and the unsigned ones don't survive.
+    flipped = np.flip(view, axis) if descending else view
+    result = np.sort(flipped, axis=axis, kind="stable" if _mixes_zeros(flipped) else None)
+    return np.flip(result, axis) if descending else result
+
+
+def _places(view: NumPyArray, axis: int, descending: bool, stable: bool) -> NumPyArray:
+    kind: Literal["stable"] | None = "stable" if stable else None
+    if not descending:
+        return np.argsort(view, axis=axis, kind=kind)
+    result = np.flip(np.argsort(np.flip(view, axis), axis=axis, kind=kind), axis)
+    return np.subtract(view.shape[axis] - 1, result, out=...)
+
+
 @public()
 def sort(x: NDArray, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> NDArray:
     """Sort along an axis.
@@ -91,13 +108,12 @@ def sort(x: NDArray, /, *, axis: int = -1, descending: bool = False, stable: boo
     Source: array API 2025.12, ``sort``; in the standard since 2021.12.
     """
     array, place = _arguments("sort", x, axis)
-    view = comparable(array)
-    # Sorting the reversed axis and reversing the result keeps equal elements in their order, and needs no
-    # negation, which the least integer and the unsigned ones don't survive.
-    flipped = np.flip(view, place) if descending else view
-    result = np.sort(flipped, axis=place, kind="stable" if _mixes_zeros(flipped) else None)
-    if descending:
-        result = np.flip(result, place)
+    found = None if array._dtype.kernels == "narrow" else _public.large(array)
+    if found is not None:
+        target = _walk.allocated(array.shape, _walk.preferred_order(array.shape, (found.layout,)), found.dtype)
+        _walk.lines(found, place, partial(_sorted, axis=-1, descending=descending), target, keeps_axis=True)
+        return NDArray(target.view(), array._dtype, array._device)
+    result = _sorted(comparable(array), place, descending)
     return NDArray(result.astype(array._dtype.dtype, copy=False), array._dtype, array._device)
 
 
@@ -135,12 +151,12 @@ def argsort(x: NDArray, /, *, axis: int = -1, descending: bool = False, stable: 
     Source: array API 2025.12, ``argsort``; in the standard since 2021.12.
     """
     array, place = _arguments("argsort", x, axis)
-    view = comparable(array)
-    kind: Literal["stable"] | None = "stable" if stable else None
-    if descending:
-        result = np.flip(np.argsort(np.flip(view, place), axis=place, kind=kind), place)
-        result = np.subtract(array.shape[place] - 1, result)
-    else:
-        result = np.argsort(view, axis=place, kind=kind)
     dtype = _dtypes.DEFAULT_INDEX
+    found = None if array._dtype.kernels == "narrow" else _public.large(array)
+    if found is not None:
+        target = _walk.allocated(array.shape, _walk.preferred_order(array.shape, (found.layout,)), dtype.dtype)
+        function = partial(_places, axis=-1, descending=descending, stable=stable)
+        _walk.lines(found, place, function, target, keeps_axis=True)
+        return NDArray(target.view(), dtype, array._device)
+    result = _places(comparable(array), place, descending, stable)
     return NDArray(result.astype(dtype.dtype, copy=False), dtype, array._device)

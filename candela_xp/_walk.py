@@ -177,6 +177,25 @@ def run(walk: Walk, operands: Sequence[Operand], program: Program, consume: Cons
     _workers.run(work, threads)
 
 
+def run_flat(kernel: Kernel, operands: Sequence[Any], out: NumPyArray) -> None:
+    """One kernel over arrays of one axis (and constants), in a few pieces where several threads are worth it."""
+    size = out.size
+    threads = threads_for(size)
+    if threads == 1:
+        kernel(*operands, out=out)
+        return
+    # Whole cache lines, and a few pieces for each thread: who is held up takes fewer.
+    length = -(-size // (threads * 4 * 64)) * 64
+    turns = itertools.count()
+
+    def work() -> None:
+        while (start := next(turns) * length) < size:
+            piece = slice(start, start + length)
+            kernel(*[x[piece] if x.ndim else x for x in operands], out=out[piece])
+
+    _workers.run(work, threads)
+
+
 def allocated(shape: Shape, order: DimOrder, dtype: np.dtype[Any]) -> Operand:
     """New dense memory whose axes lie in an order, outermost first; large memory is recycled."""
     layout = Layout.in_order(shape, order)
@@ -309,5 +328,6 @@ __all__ = [
     "preferred_order",
     "rows",
     "run",
+    "run_flat",
     "threads_for",
 ]

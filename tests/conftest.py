@@ -24,7 +24,10 @@ settings.load_profile("candela_xp")
 
 @pytest.fixture(autouse=True)
 def _default_settings() -> Iterator[None]:
-    """Every test begins in default mode with one device, whatever the environment says, and leaves no trace."""
-    token = _settings._blocks.set((_settings.Settings(),))
+    """Every test begins in default mode with one device, whatever the environment says, and leaves no trace.
+
+    The settings of the engine stay: with CANDELA_XP_DEFER_MIN_BYTES=0 the tests run deferred.
+    """
+    token = _settings._blocks.set((_settings.current()._replace(strict=False, simulated_devices=1),))
     yield
     _settings._blocks.reset(token)

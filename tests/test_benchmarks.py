@@ -12,7 +12,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import _calls, _chains, _libraries, _orders, _programs, _reductions, _report, _run, _single, _targets
+from benchmarks import (
+    _calls,
+    _chains,
+    _libraries,
+    _machine,
+    _orders,
+    _programs,
+    _reductions,
+    _report,
+    _run,
+    _single,
+    _targets,
+)
 from benchmarks._cases import Case, Row, size_name, vector
 from benchmarks._measure import FEWEST_ROUNDS, Timing, side_by_side
 from benchmarks._write import Table, page
@@ -129,6 +141,25 @@ def test_the_first_is_the_reference_and_rounds_shrink_to_the_budget():
     assert found["first"].ratio == 1
     assert found["second"].ratio > 0
     assert all(counts[name] >= FEWEST_ROUNDS for name in counts)
+
+
+def test_a_busy_machine_is_noted_and_warned_about(monkeypatch, capsys):
+    monkeypatch.setattr(_machine, "busy_cpus", lambda: 0.04)
+    assert "other processes used 0.0 of" in _machine.noted()
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(_machine, "busy_cpus", lambda: 1.2)
+    assert "other processes used 1.2 of" in _machine.noted()
+    assert "others use 1.2 of" in capsys.readouterr().err
+    monkeypatch.setattr(_machine, "busy_cpus", lambda: None)
+    assert _machine.noted() == ""
+
+
+def test_how_busy_the_machine_is_follows_from_the_ticks(monkeypatch, tmp_path):
+    monkeypatch.setattr(_machine, "STAT", tmp_path / "stat")
+    assert _machine.busy_cpus(0) is None
+    (tmp_path / "stat").write_text("cpu  100 20 3 4000 5 6 7 0 0 0\ncpu0 50 10 1 2000 5 6 7 0 0 0\n")
+    assert _machine._ticks() == 123
+    assert _machine.busy_cpus(0.001) == 0
 
 
 def test_rows_come_in_the_order_of_the_cases_whatever_is_measured_first(pair, capsys):

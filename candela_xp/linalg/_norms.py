@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from sys import getrefcount
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from candela_xp import _reduce
 from candela_xp._array import NDArray, as_python_scalar, checked_array
 from candela_xp._dtypes import float32
-from candela_xp._public import checked_axes
+from candela_xp._public import checked_axes, elements, is_held
 from candela_xp._revisions import public
 from candela_xp.linalg._core import Array, core, core_dtype, finished, result_dtype, working
 
@@ -140,11 +141,22 @@ def vector_norm(
 
     Source: array API 2025.12, ``vector_norm``; in the standard since 2021.12, complex since 2022.12.
     """
+    return _vector_norm(x, axis, keepdims, ord)
+
+
+def _vector_norm(x: Any, axis: Any, keepdims: bool, ord: Any) -> NDArray:
+    held = is_held(getrefcount(x))
     array = checked_array("vector_norm", "x", x)
     common = core_dtype("vector_norm", "floating-point", [array._dtype])
     order = _checked_order("vector_norm", ord, "a real number")
     axes = checked_axes("vector_norm", axis, array.ndim)
-    view = working(array, float32 if common.kernels == "narrow" else common)
+    compute = float32 if common.kernels == "narrow" else common
+    found = elements(array, axes, compute.dtype) if order in (0, 1, 2, math.inf, -math.inf) else None
+    if found is not None:
+        norms = _norm_by_blocks(found, axes, order, keepdims=bool(keepdims), held=held)
+        if norms is not None:
+            return finished(norms, result_dtype(common, "real"), array._device)
+    view = working(array, compute)
     others = [a for a in range(view.ndim) if a not in axes]
     kept = [view.shape[a] for a in others]
     moved = view.transpose(*others, *axes)
@@ -154,6 +166,46 @@ def vector_norm(
     value = _norm(flat.reshape(*kept, math.prod([view.shape[a] for a in axes])), order)
     shape = [1 if a in axes else n for a, n in enumerate(view.shape)] if keepdims else kept
     return finished(value.reshape(shape), result_dtype(common, "real"), array._device)
+
+
+def _norm_by_blocks(x: Any, axes: tuple[int, ...], order: float, *, keepdims: bool, held: bool) -> Array | None:
+    """The norm over axes of an expression or memory; None where squares would overflow or vanish."""
+    dtype = x.dtype
+    real = np.empty(0, dtype).real.dtype
+    if order != 2:
+        reductions = {
+            0: _reduce.counting(),
+            1: _reduce.adding(real),
+            math.inf: _reduce.by_ufunc(np.maximum, real),
+            -math.inf: _reduce.by_ufunc(np.minimum, real),
+        }
+        norms = _reduce.blocked(x, axes, reductions[order].of(np.abs), keepdims=keepdims, held=held)
+        return norms.astype(real, copy=False)
+    # The square of a float32 number is a float64 number exactly, and its sums don't drift.
+    wide = np.dtype(np.float64)
+    largest, total = _reduce.by_ufunc(np.maximum, real), _reduce.adding(wide)
+
+    def block(values: Array, over: tuple[int, ...]) -> tuple[Array, ...]:
+        sizes = np.abs(values)
+        return (*largest.block(sizes, over), *total.block(np.square(sizes, dtype=wide), over))
+
+    def finish(parts: list[Array], counts: Array) -> Array:
+        top = largest.finish(parts[:1], counts)
+        if real == wide and bool(np.any((top > 1e140) | (top < 1e-140))):
+            raise _Unsafe
+        return np.asarray(np.sqrt(total.finish(parts[1:], counts)).astype(real))
+
+    try:
+        with np.errstate(over="ignore", under="ignore"):
+            return _reduce.blocked(
+                x, axes, _reduce.Reduction(block, (real, wide), finish), keepdims=keepdims, held=held
+            )
+    except _Unsafe:
+        return None
+
+
+class _Unsafe(Exception):
+    """Squares of the largest elements overflow, or lose bits among the subnormal numbers."""
 
 
 # -- matrices ----------------------------------------------------------------------------------------

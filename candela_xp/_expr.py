@@ -40,7 +40,7 @@ MAX_SOURCES = 8
 SMALL_SOURCE = 4096
 """Operands of at most so many bytes are copied when the node is made, which is quicker than keeping track of them."""
 
-UNBROKEN = 8
+UNBROKEN = 4
 """How many times longer blocks are where no value is read again, so that nothing has to stay in the cache."""
 
 _publishing = threading.RLock()
@@ -76,8 +76,8 @@ class Node:
         The result, once there is one.
     row_major : bool
         Whether the result is row-major whatever the operands are; else it has the order that they have in common.
-    count : int
-        Upper bound for the number of pending nodes that lead here, this one included.
+    count, reads : int
+        Upper bounds for the number of pending nodes that lead here, this one included, and of the buffers they read.
     """
 
     __slots__ = (
@@ -90,6 +90,7 @@ class Node:
         "operands",
         "owner",
         "readers",
+        "reads",
         "row_major",
         "shape",
         "value",
@@ -118,13 +119,18 @@ class Node:
         self.value: Operand | None = None
         self.errors = error_state() if errors is None else errors
         self.operands = _bounded(operands, shape)
-        self.count: int = 1 + sum([operand.count for operand in self.operands if isinstance(operand, Node)])
         own = weakref.ref(self)
+        count, reads = 1, 0
         for operand in self.operands:
             if isinstance(operand, Node):
+                count += operand.count
+                reads += operand.reads
                 _enlist(operand.readers, own)
             elif isinstance(operand, Operand):
+                reads += 1
                 _enlist(operand.buffer.readers, own)
+        self.count: int = count
+        self.reads: int = reads
 
     def settle(self) -> Operand:
         """The result, computed now if it wasn't."""
@@ -168,36 +174,40 @@ def _enlist(readers: list[weakref.ref[Node]], reader: weakref.ref[Node]) -> None
 
 def _bounded(operands: Sequence[Any], shape: Shape) -> tuple[Any, ...]:
     """The operands of a new node, pending ones settled where they have another shape or the chain gets too long."""
-    operands = [operand.value or operand if isinstance(operand, Node) else operand for operand in operands]
-    pending = [operand for operand in operands if isinstance(operand, Node)]
-    if sum([node.count for node in pending]) >= MAX_NODES:
-        # Nodes that are reached on several ways were counted more than once.
-        steps = _pending(pending)
-        sources = {id(x.buffer) for _, below in steps for x in below if isinstance(x, Operand)}
-        if len(steps) >= MAX_NODES or len(sources) > MAX_SOURCES:
-            for node in pending:
-                node.settle()
-        else:
-            for node in pending:
-                node.count = len(_pending([node]))
-    elif len(pending) and _sources(pending) >= MAX_SOURCES:
-        for node in pending:
-            node.settle()
     result = []
+    count = reads = 0
     for operand in operands:
         if isinstance(operand, Node):
             operand = operand.value or (operand if operand.shape == shape else operand.settle())
-        if isinstance(operand, Operand) and operand.layout.shape != shape:
+        if isinstance(operand, Node):
+            count += operand.count
+            reads += operand.reads
+        elif isinstance(operand, Operand) and operand.layout.shape != shape:
             layout = operand.layout.broadcast_to(shape)
             assert layout is not None, "the caller has checked the shapes"
             operand = operand._replace(layout=layout)
         result.append(operand)
+    if count >= MAX_NODES or reads > MAX_SOURCES:
+        _shorten([operand for operand in result if isinstance(operand, Node)])
+        result = [operand.value or operand if isinstance(operand, Node) else operand for operand in result]
     return tuple(result)
 
 
-def _sources(pending: Sequence[Node]) -> int:
-    """How many buffers the pending nodes read."""
-    return len({id(x.buffer) for _, below in _pending(pending) for x in below if isinstance(x, Operand)})
+def _shorten(pending: list[Node]) -> None:
+    """Settle pending operands, if the chain is as long as its bounds say: they count twice what is reached twice."""
+    steps = _pending(pending)
+    if len(steps) >= MAX_NODES or _reads(steps) > MAX_SOURCES:
+        for node in pending:
+            node.settle()
+    else:
+        for node in pending:
+            below = _pending([node])
+            node.count, node.reads = len(below), _reads(below)
+
+
+def _reads(steps: list[tuple[Node, tuple[Any, ...]]]) -> int:
+    """How many buffers these nodes read."""
+    return len({id(x.buffer) for _, below in steps for x in below if isinstance(x, Operand)})
 
 
 def _pending(roots: Sequence[Node]) -> list[tuple[Node, tuple[Any, ...]]]:

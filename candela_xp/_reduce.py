@@ -199,8 +199,19 @@ def blocked(x: Node | Operand, axes: Axes, reduction: Reduction, *, keepdims: bo
     partials = [np.empty((cells, *[walk.shape[place] for place in near]), dtype) for dtype in reduction.dtypes]
     counts = np.empty(cells, np.int64)
 
+    slot = chain.slot
+
+    def consume_all(place: Shape, slots: list[Any]) -> None:
+        values = slots[slot]
+        cell = 0
+        for number, extent in zip(place, grid):
+            cell = cell * extent + number
+        for partial_result, part in zip(partials, reduction.block(values, far)):
+            partial_result[cell] = part
+        counts[cell] = values.size
+
     def consume(place: Shape, slots: list[Any]) -> None:
-        values = slots[chain.slot]
+        values = slots[slot]
         cell = 0
         for axis in far:
             cell = cell * grid[axis] + place[axis]
@@ -210,7 +221,7 @@ def blocked(x: Node | Operand, axes: Axes, reduction: Reduction, *, keepdims: bo
             partial_result[target] = part
         counts[cell] = prod([values.shape[axis] for axis in far])
 
-    chain.run(consume)
+    chain.run(consume if near else consume_all)
     result = reduction.finish(partials, counts)
     order = [axis for place in near for axis in walk.axes[place]]
     result = result.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
@@ -221,6 +232,8 @@ def adding(dtype: np.dtype[Any]) -> Reduction:
     """Sums in a dtype."""
 
     def total(values: NumPyArray, axes: Axes) -> tuple[NumPyArray, ...]:
+        if values.ndim == 1:
+            return (np.add.reduce(values, dtype=dtype),)
         return (add(values, axes, dtype, keepdims=False),)
 
     return Reduction(total, (dtype,), lambda parts, counts: total(parts[0], (0,))[0])

@@ -6,7 +6,7 @@
 | simulated_devices | CANDELA_XP_SIMULATED_DEVICES | 1 | devices in all; those beyond the first are simulated |
 | defer_min_bytes | CANDELA_XP_DEFER_MIN_BYTES | 2097152 | outputs of at least so many bytes are deferred |
 | threads | CANDELA_XP_THREADS | the usable CPUs | threads that one computation may use |
-| block_elements | CANDELA_XP_BLOCK_ELEMENTS | 32768 | elements of one block of a walk |
+| block_elements | CANDELA_XP_BLOCK_ELEMENTS | 65536 | elements of one block of a walk |
 | pool_bytes | CANDELA_XP_POOL_BYTES | 512 MiB or 1/8 of the memory | bytes of freed arrays kept for the next ones |
 """
 
@@ -68,7 +68,7 @@ class Settings(NamedTuple):
     simulated_devices: int = 1
     defer_min_bytes: int = 2**21
     threads: int = _usable_cpus()
-    block_elements: int = 2**15
+    block_elements: int = 2**16
     pool_bytes: int = _pool_share()
 
     def checked(self) -> Settings:
@@ -195,7 +195,7 @@ class settings:
     threads : int, optional
         How many threads one computation may use (1 to 256); by default as many as there are usable CPUs.
     block_elements : int, optional
-        How many elements are computed at a time (1 to 16777216), 32768 by default: what one block needs
+        How many elements are computed at a time (1 to 16777216), 65536 by default: what one block needs
         should fit into the cache of one core.
     pool_bytes : int, optional
         How many bytes of the memory of freed arrays are kept for the next ones, by default 512 MiB or an

@@ -80,9 +80,10 @@ class _Worker:
             (operand.buffer.root, operand.dtype, operand.dtype.itemsize, _in_bytes(layout, operand.dtype.itemsize))
             for operand, layout in zip(operands, walk.operands)
         ]
+        self.walk = walk
         self.program = program
         size = prod(walk.block)
-        self.values = [np.empty(size, dtype) for dtype in program.values]
+        self.values = [scratch((size,), dtype) for dtype in program.values]
         read = {slot for instruction in program.instructions for slot in instruction.reads}
         self.staged = [
             (slot, *_stage(walk, layout, operands[slot].dtype))
@@ -117,10 +118,63 @@ class _Worker:
         slots += self.fitted
         return slots
 
-    def compute(self, slots: list[Any]) -> None:
-        """Make the kernel calls."""
-        for kernel, reads, write in self.program.instructions:
-            kernel(*[slots[read] for read in reads], out=slots[write])
+    def blocks(self, first: int, count: int, consume: Consumer | None) -> None:
+        """Run the program over consecutive blocks."""
+        for place, extents, offsets in self.walk.steps(first, count):
+            slots = self.slots(extents, offsets)
+            for kernel, reads, write in self.program.instructions:
+                kernel(*[slots[read] for read in reads], out=slots[write])
+            if consume is not None:
+                consume(place, slots)
+
+
+class _FlatWorker(_Worker):
+    """The same where one index walks all operands: a block is a slice of each.
+
+    Half of the time that Python takes for a block otherwise: 4 µs less for a chain of five operations.
+    """
+
+    def __init__(self, walk: Walk, operands: Sequence[Operand], program: Program) -> None:
+        super().__init__(walk, operands, program)
+        self.whole = [
+            np.ndarray(walk.shape, dtype, root, layout.offset * itemsize, strides)
+            for (root, dtype, itemsize, strides), layout in zip(self.operands, walk.operands)
+        ]
+        # Most kernels take one operand or two: so many that the call is spelled out.
+        self.calls = [
+            (kernel, reads[0], reads[1] if len(reads) == 2 else -1, write, reads if len(reads) > 2 else None)
+            for kernel, reads, write in program.instructions
+        ]
+
+    def blocks(self, first: int, count: int, consume: Consumer | None) -> None:
+        (size,), (length,) = self.walk.shape, self.walk.block
+        constants, whole, calls = self.program.constants, self.whole, self.calls
+        start = first * length
+        for number in range(first, first + count):
+            stop = min(start + length, size)
+            if start >= stop:
+                return
+            extents = (stop - start,)
+            if extents != self.extents:
+                self._fit(extents)
+            piece = slice(start, stop)
+            slots: list[Any] = [*[x[piece] for x in whole], *constants, *self.fitted]
+            for kernel, one, two, write, more in calls:
+                if two >= 0:
+                    kernel(slots[one], slots[two], out=slots[write])
+                elif more is None:
+                    kernel(slots[one], out=slots[write])
+                else:
+                    kernel(*[slots[read] for read in more], out=slots[write])
+            if consume is not None:
+                consume((number,), slots)
+            start = stop
+
+
+def scratch(shape: Shape, dtype: np.dtype[Any]) -> NumPyArray:
+    """Memory for the values of a block. Recycled: fresh pages for two values of a block took as long as five adds."""
+    root, _ = _pool.allocate(prod(shape) * dtype.itemsize)
+    return root.view(dtype).reshape(shape)
 
 
 def _in_bytes(layout: Layout, itemsize: int) -> Shape:
@@ -131,7 +185,7 @@ def _stage(walk: Walk, layout: Layout, dtype: np.dtype[Any]) -> tuple[NumPyArray
     """Memory for a block of an operand in the operand's own order, and the axes that bring it into the walk's."""
     order = sorted(range(len(walk.block)), key=lambda axis: (-abs(layout.stride[axis]), axis))
     shape = [walk.block[axis] for axis in order]
-    memory = np.empty((*shape[:-1], shape[-1] + _GAP), dtype)[..., : shape[-1]]
+    memory = scratch((*shape[:-1], shape[-1] + _GAP), dtype)[..., : shape[-1]]
     return memory, tuple([order.index(axis) for axis in range(len(order))])
 
 
@@ -162,17 +216,14 @@ def run(walk: Walk, operands: Sequence[Operand], program: Program, consume: Cons
     # A thread takes some neighbouring blocks at a time: few enough that the last ones end together.
     together = max(1, min(16, count // (threads * 8)))
     turns = itertools.count()
+    make = _FlatWorker if len(walk.shape) == 1 and not any(walk.turned) else _Worker
 
     def work() -> None:
         worker = None
         while (first := next(turns) * together) < count:
             if worker is None:
-                worker = _Worker(walk, operands, program)
-            for place, extents, offsets in walk.steps(first, together):
-                slots = worker.slots(extents, offsets)
-                worker.compute(slots)
-                if consume is not None:
-                    consume(place, slots)
+                worker = make(walk, operands, program)
+            worker.blocks(first, together, consume)
 
     _workers.run(work, threads)
 
@@ -268,7 +319,7 @@ def lines(
     turns = itertools.count()
 
     def work() -> None:
-        memory = np.empty((*walk.block, extent + _GAP), source.dtype)[..., :extent]
+        memory = scratch((*walk.block, extent + _GAP), source.dtype)[..., :extent]
         while (number := next(turns)) < count:
             ((_, extents, offsets),) = walk.steps(number, 1)
             place = offsets[0] * source.dtype.itemsize

@@ -25,7 +25,7 @@ from weakref import ref
 
 import numpy as np
 
-from candela_xp import _device, _dtypes, _index, _interop, _modes, _settings
+from candela_xp import _device, _dtypes, _index, _interop, _modes
 from candela_xp._buffer import Buffer, adopt
 from candela_xp._device import Device
 from candela_xp._dtypes import DType
@@ -33,7 +33,7 @@ from candela_xp._errors import DeviceError, ExportError, ScalarOverflowError
 from candela_xp._expr import Node, settle_readers, source
 from candela_xp._layout import Layout, new_layout
 from candela_xp._revisions import LATEST, REVISIONS, module_name
-from candela_xp._walk import Operand, packed
+from candela_xp._walk import Operand, dense_copy
 
 NumPyArray = np.ndarray[Any, Any]
 Scalar = bool | int | float | complex
@@ -361,12 +361,7 @@ class NDArray:
 
     def _copied(self, device: Device | None = None) -> NDArray:
         """A dense row-major copy, in memory of its own."""
-        view = self._numpy()
-        if view.nbytes >= _settings.defer_floor:
-            view = packed(Operand(self._memory, self.layout, self._dtype.dtype)).view()
-        else:
-            view = np.array(view, order="C", copy=True)
-        return NDArray(view, self._dtype, device or self._device)
+        return NDArray(dense_copy(self._numpy()), self._dtype, device or self._device)
 
     # -- text --------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from candela_xp._dtypes import DType
 from candela_xp._errors import DeviceError, ExportError, ScalarOverflowError
 from candela_xp._public import checked_choice, checked_integer, checked_shape, named_dtype
 from candela_xp._revisions import public
+from candela_xp._walk import dense_copy
 
 NumPyArray = np.ndarray[Any, Any]
 Shape = int | tuple[int, ...]
@@ -115,11 +116,12 @@ def _from_own(x: NDArray, dtype: DType | None, device: Device | None, copy: bool
     if target is not x._dtype:
         _needs_copy(f"asarray: {x._dtype} to {target} needs a copy", copy)
         _check_cast(x._dtype, target)
-    elif place is not x._device:
+        return NDArray(_dtypes.converted(x._numpy(), target), target, place)
+    if place is not x._device:
         _needs_copy(f"asarray: {x._device} to {place} needs a copy", copy)
     elif not copy:
         return x
-    return NDArray(_dtypes.converted(x._numpy(), target), target, place)
+    return x._copied(place)
 
 
 def _from_sequence(obj: Sequence[Any], dtype: DType | None, device: Device | None, copy: bool | None) -> NDArray:
@@ -267,7 +269,9 @@ def _from_foreign(obj: Any, dtype: DType | None, device: Device | None, copy: bo
         _needs_copy(f"asarray: cpu to {place} needs a copy", copy)
     if isinstance(obj, np.generic):
         _needs_copy("asarray: a NumPy scalar has no memory to share", copy)
-    if copy or changes or place is not _device.CPU:
+    if not changes and (copy or place is not _device.CPU):
+        return NDArray(dense_copy(made), target, place)
+    if changes:
         return NDArray(_dtypes.converted(made, target), target, place)
     return _shared(made, target, copy)
 

@@ -21,6 +21,7 @@ import threading
 import weakref
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import count
 from math import inf, prod
 from typing import Any, NamedTuple
 
@@ -40,9 +41,10 @@ MAX_SOURCES = 8
 SMALL_SOURCE = 4096
 """Operands of at most so many bytes are copied when the node is made, which is quicker than keeping track of them."""
 
-UNBROKEN = 4
+UNBROKEN = 2
 """How many times longer blocks are where no value is read again, so that nothing has to stay in the cache."""
 
+_numbers = count()
 _publishing = threading.RLock()
 
 
@@ -74,6 +76,8 @@ class Node:
         Nodes that have this one as an operand.
     value : Operand or None
         The result, once there is one.
+    number : int
+        Later nodes have greater ones.
     row_major : bool
         Whether the result is row-major whatever the operands are; else it has the order that they have in common.
     count, reads : int
@@ -87,6 +91,7 @@ class Node:
         "errors",
         "kernel",
         "name",
+        "number",
         "operands",
         "owner",
         "readers",
@@ -118,19 +123,36 @@ class Node:
         self.readers: list[weakref.ref[Node]] = []
         self.value: Operand | None = None
         self.errors = error_state() if errors is None else errors
-        self.operands = _bounded(operands, shape)
+        self.number = next(_numbers)
         own = weakref.ref(self)
-        count, reads = 1, 0
-        for operand in self.operands:
-            if isinstance(operand, Node):
-                count += operand.count
-                reads += operand.reads
-                _enlist(operand.readers, own)
-            elif isinstance(operand, Operand):
-                reads += 1
-                _enlist(operand.buffer.readers, own)
-        self.count: int = count
-        self.reads: int = reads
+        self.count, self.reads = 1, 0
+        operands = self._enlisted(operands, own)
+        if self.count > MAX_NODES or self.reads > MAX_SOURCES:
+            _shorten([x for x in operands if type(x) is Node])
+            self.count, self.reads = 1, 0
+            operands = self._enlisted(operands, own)
+        self.operands: tuple[Any, ...] = tuple(operands)
+
+    def _enlisted(self, operands: Sequence[Any], own: weakref.ref[Node]) -> list[Any]:
+        """The operands of this node under its shape, which is among their readers now; pending ones are counted."""
+        shape = self.shape
+        result = []
+        for x in operands:
+            if type(x) is Node:
+                x = x.value or (x if x.shape == shape else x.settle())
+            if type(x) is Operand:
+                if x.layout.shape != shape:
+                    layout = x.layout.broadcast_to(shape)
+                    assert layout is not None, "the caller has checked the shapes"
+                    x = x._replace(layout=layout)
+                self.reads += 1
+                _enlist(x.buffer.readers, own)
+            elif type(x) is Node:
+                self.count += x.count
+                self.reads += x.reads
+                _enlist(x.readers, own)
+            result.append(x)
+        return result
 
     def settle(self) -> Operand:
         """The result, computed now if it wasn't."""
@@ -172,27 +194,6 @@ def _enlist(readers: list[weakref.ref[Node]], reader: weakref.ref[Node]) -> None
         readers.append(reader)
 
 
-def _bounded(operands: Sequence[Any], shape: Shape) -> tuple[Any, ...]:
-    """The operands of a new node, pending ones settled where they have another shape or the chain gets too long."""
-    result = []
-    count = reads = 0
-    for operand in operands:
-        if isinstance(operand, Node):
-            operand = operand.value or (operand if operand.shape == shape else operand.settle())
-        if isinstance(operand, Node):
-            count += operand.count
-            reads += operand.reads
-        elif isinstance(operand, Operand) and operand.layout.shape != shape:
-            layout = operand.layout.broadcast_to(shape)
-            assert layout is not None, "the caller has checked the shapes"
-            operand = operand._replace(layout=layout)
-        result.append(operand)
-    if count >= MAX_NODES or reads > MAX_SOURCES:
-        _shorten([operand for operand in result if isinstance(operand, Node)])
-        result = [operand.value or operand if isinstance(operand, Node) else operand for operand in result]
-    return tuple(result)
-
-
 def _shorten(pending: list[Node]) -> None:
     """Settle pending operands, if the chain is as long as its bounds say: they count twice what is reached twice."""
     steps = _pending(pending)
@@ -216,23 +217,26 @@ def _pending(roots: Sequence[Node]) -> list[tuple[Node, tuple[Any, ...]]]:
     A snapshot: another thread may publish values meanwhile. Operands are read before the value, and written after it.
     """
     found: dict[Node, tuple[Any, ...]] = {}
-    order = []
-    stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(roots)]
+    stack = list(roots)
     while stack:
-        node, ready = stack.pop()
-        if ready:
-            order.append((node, found[node]))
-            continue
+        node = stack.pop()
         if node in found:
             continue
         operands = node.operands
         if node.value is not None:
             continue
-        operands = tuple([x.value or x if isinstance(x, Node) else x for x in operands])
+        for x in operands:
+            if type(x) is Node and x.value is not None:
+                operands = tuple([x.value or x if type(x) is Node else x for x in operands])
+                break
         found[node] = operands
-        stack.append((node, True))
-        stack.extend([(x, False) for x in reversed(operands) if isinstance(x, Node)])
-    return order
+        stack += [x for x in operands if type(x) is Node]
+    # Whoever is read was made before.
+    return sorted(found.items(), key=_in_time)
+
+
+def _in_time(step: tuple[Node, Any]) -> int:
+    return step[0].number
 
 
 def _settle_alone(node: Node) -> bool:
@@ -342,17 +346,15 @@ class Chain:
             root = root.value
         shape = root.shape if isinstance(root, Node) else root.layout.shape
         chosen = {node for node, _ in steps}
-        kept = [
-            node
-            for node, _ in steps
-            if (keep_root or (held and _held(node)) if node is root else _held(node))
-            or any(reader not in chosen for reader in _waiting(node))
-        ]
+        kept = []
         sources: dict[Any, Operand] = {}
-        for _, operands in steps:
+        for node, operands in steps:
+            wanted = keep_root or (held and _held(node)) if node is root else _held(node)
+            if wanted or any([reader not in chosen for reader in _waiting(node)]):  # noqa: C419  # a list is quicker
+                kept.append(node)
             for x in operands:
-                if isinstance(x, Operand):
-                    sources.setdefault((id(x.buffer), x.layout, x.dtype), x)
+                if type(x) is Operand:
+                    sources[id(x.buffer), x.layout, x.dtype] = x
         if isinstance(root, Operand):
             sources[id(root.buffer), root.layout, root.dtype] = root
         inputs = list(sources.values())
@@ -418,13 +420,13 @@ def _compiled(
     the sources, so a kernel that reads again what it has written must not write there.
     """
     constants: list[Any] = []
-    for _, below in steps:
-        constants += [x for x in below if not isinstance(x, Node | Operand)]
     uses: dict[Node, int] = {}
     for number, (_, below) in enumerate(steps):
         for x in below:
-            if isinstance(x, Node):
+            if type(x) is Node:
                 uses[x] = number
+            elif type(x) is not Operand:
+                constants.append(x)
     base = operands + len(constants)
     values: list[np.dtype[Any]] = []
     free: list[int] = []
@@ -445,11 +447,11 @@ def _compiled(
         reads = []
         dying = []
         for x in below:
-            if isinstance(x, Node):
+            if type(x) is Node:
                 reads.append(slot_of[x])
                 if uses[x] == number and x not in places and slot_of[x] not in dying:
                     dying.append(slot_of[x])
-            elif isinstance(x, Operand):
+            elif type(x) is Operand:
                 reads.append(sources[id(x.buffer), x.layout, x.dtype])
             else:
                 reads.append(constant)

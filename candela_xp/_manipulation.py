@@ -447,7 +447,8 @@ def reshape(x: NDArray, /, shape: tuple[int, ...], *, copy: bool | None = None) 
             f"reshape: cannot view shape {layout.shape}, stride {layout.stride} as {target} with copy=False; "
             "pass copy=None"
         )
-    return NDArray(array._numpy().reshape(target), array._dtype, array._device)
+    dense = array._copied()
+    return dense._with(_layout.Layout.contiguous(target, dense.layout.offset))
 
 
 def _completed(shape: Any, layout: _layout.Layout) -> tuple[int, ...]:

@@ -243,13 +243,16 @@ def expression(name: str, prepared: Prepared) -> tuple[Node | None, bool]:
     if not arrays:
         return None, False
     shape = arrays[0].shape
-    itemsize = max([result.itemsize, *[(compute or x._dtype).itemsize for x in arrays]])
     if any(x.shape != shape for x in arrays[1:]):
         common = broadcast_shapes([x.shape for x in arrays])
         if common is None:
             raise unusable(name, ValueError(), *operands)
         shape = common
-    if prod(shape) * itemsize < _settings.current().defer_min_bytes or kernel in _REFUSING:
+    if kernel in _REFUSING:
+        return None, False
+    # What is pending goes on waiting, whatever comes out.
+    waits = any([x._node is not None and x.shape == shape for x in arrays])  # noqa: C419  # a list is quicker
+    if not waits and prod(shape) * result.itemsize < _settings.current().defer_min_bytes:
         return None, False
     errors = error_state()
     at_once = not WAITING.issuperset(errors) or any(x._node is None and x._memory.exported for x in arrays)
@@ -276,6 +279,11 @@ def term(x: NDArray, compute: DType | None, shape: tuple[int, ...]) -> Any:
     return Node("astype", assign, (x._operand(),), shape, compute.dtype)
 
 
+# Reductions of arrays that are there already pay by blocks from so many times the bytes on from which others are
+# deferred: NumPy needs no help below (mean of 10^6 float64 down the columns: 0.1 ms, and 0.15 by blocks).
+WHOLE = 5
+
+
 def elements(x: NDArray, axes: Sequence[int], dtype: np.dtype[Any] | None = None) -> Node | Operand | None:
     """What a reduction over axes takes block by block, or None where it is small and better taken whole.
 
@@ -289,9 +297,9 @@ def elements(x: NDArray, axes: Sequence[int], dtype: np.dtype[Any] | None = None
         To which the elements are converted first.
     """
     node = x._node
-    if node is None and x.nbytes < _settings.defer_floor:
+    if node is None and x.nbytes < _settings.defer_floor * WHOLE:
         return None
-    if not axes or x.nbytes < _settings.current().defer_min_bytes or x.size == 0:
+    if not axes or x.size == 0 or (node is None and x.nbytes < _settings.current().defer_min_bytes * WHOLE):
         return None
     found: Node | Operand = node or Operand(x._memory, x.layout, x._dtype.dtype)
     if dtype is not None and dtype != x._dtype.dtype:
@@ -352,6 +360,9 @@ def unary(operation: Operation) -> Callable[[Any], NDArray]:
                     array._device = x._device
                     array._layout = array._buffer = array._node = None
                     return array
+                waiting = alike(operation.name, found, x)
+                if waiting is not None:
+                    return waiting
         return computed(operation.name, operation.prepare_one(x))
 
     return function
@@ -403,6 +414,9 @@ def binary(operation: Operation) -> Callable[[Any, Any], Any]:
                             array._device = device
                             array._layout = array._buffer = array._node = None
                             return array
+                        waiting = alike(operation.name, found, x1, x2)
+                        if waiting is not None:
+                            return waiting
                 elif type(x2) in _KEEPING[dtype.kind]:
                     a = x1._view
                     if a is None:
@@ -418,12 +432,62 @@ def binary(operation: Operation) -> Callable[[Any, Any], Any]:
                                 return NDArray(made if type(made) is ndarray else asarray(made), result, x1._device)
                             except ValueError as error:
                                 raise unusable(operation.name, error, scalar) from None
+                    else:
+                        waiting = alike(operation.name, found, x1, x2)
+                        if waiting is not None:
+                            return waiting
         prepared = operation.prepare_two(x1, x2)
         if prepared is None:
             return undecided(operation.name, x1, x2)
         return computed(operation.name, prepared)
 
     return function
+
+
+def alike(name: str, entry: Entry, x1: NDArray, *others: Any) -> NDArray | None:
+    """What `deferred` gives for the commonest of large operands, in half the time; None for all others.
+
+    That is a large array, alone, with another of its shape, dtype and device, or with a scalar that takes its dtype.
+    """
+    kernel, compute, result = entry
+    dtype = x1._dtype
+    if compute is not dtype or kernel in _REFUSING:
+        return None
+    first = x1._node or _private(x1)
+    if first is None:
+        return None
+    shape = first.shape
+    waits = x1._node is not None
+    operands: list[Any] = [first]
+    for x in others:
+        if type(x) is NDArray:
+            if x._dtype is not dtype or x._device is not x1._device:
+                return None
+            operand = x._node or _private(x)
+            if operand is None or operand.shape != shape:
+                return None
+            waits = waits or x._node is not None
+            operands.append(operand)
+        elif type(x) in _KEEPING[dtype.kind] and not dtype.extension:
+            try:
+                operands.append(np.asarray(x, dtype.dtype))
+            except OverflowError:
+                return None
+        else:
+            return None
+    if not waits and prod(shape) * result.itemsize < _settings.current().defer_min_bytes:
+        return None
+    errors = error_state()
+    if not WAITING.issuperset(errors):
+        return None
+    return NDArray._pending(Node(name, kernel, operands, shape, result.dtype, errors), result, x1._device)
+
+
+def _private(x: NDArray) -> Operand | None:
+    """The memory of an array, or None where someone outside can write it."""
+    layout = x._layout or x._settle()
+    buffer = x._buffer
+    return None if buffer is None or buffer.exported else Operand(buffer, layout, x._dtype.dtype)
 
 
 def is_small(a: Any, b: Any) -> bool:
@@ -448,6 +512,8 @@ def in_place(operation: Operation) -> Callable[[Any, Any], Any]:
     def function(x1: NDArray, x2: Any, /) -> Any:
         prepared: Prepared | None
         found = table[x1._dtype.number]
+        if found is not None and _added_directly(name, found, x1, x2):
+            return x1
         if found is not None and type(x2) is NDArray and x1._dtype is x2._dtype and x1._device is x2._device:
             kernel, compute, result = found
             prepared = Prepared(kernel, (x1, x2), compute, result, x1._device)
@@ -463,6 +529,28 @@ def in_place(operation: Operation) -> Callable[[Any, Any], Any]:
         return x1
 
     return function
+
+
+def _added_directly(name: str, entry: Entry, x1: NDArray, x2: Any) -> bool:
+    """Let a ufunc write over its first operand, if nothing speaks against it: arrays of one shape, dtype and device.
+
+    Also for all but the largest arrays: planning takes longer than the cache saves.
+    """
+    kernel, _, result = entry
+    dtype = x1._dtype
+    if type(x2) is not NDArray or dtype is not x2._dtype or x1._device is not x2._device or result is not dtype:
+        return False
+    if x1._node is not None or x2._node is not None or type(kernel) is not np.ufunc or kernel is np.power:
+        return False
+    target, operand = x1._numpy(), x2._numpy()
+    nbytes = target.nbytes
+    if target.shape != operand.shape or nbytes <= SAFE_BYTES or nbytes >= _settings.defer_floor * WHOLE:
+        return False
+    x1._check_writable(name)
+    if "raise" in np.geterr().values():
+        return False
+    kernel(target, operand, out=target)
+    return True
 
 
 def _filled(name: str, x1: NDArray, prepared: Prepared) -> None:

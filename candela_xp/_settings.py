@@ -4,9 +4,9 @@
 |---|---|---|---|
 | strict | CANDELA_XP_STRICT | False | what the standard doesn't promise is a TypeError |
 | simulated_devices | CANDELA_XP_SIMULATED_DEVICES | 1 | devices in all; those beyond the first are simulated |
-| defer_min_bytes | CANDELA_XP_DEFER_MIN_BYTES | 2097152 | outputs of at least so many bytes are deferred |
+| defer_min_bytes | CANDELA_XP_DEFER_MIN_BYTES | 3145728 | outputs of at least so many bytes are deferred |
 | threads | CANDELA_XP_THREADS | the usable CPUs | threads that one computation may use |
-| block_elements | CANDELA_XP_BLOCK_ELEMENTS | 65536 | elements of one block of a walk |
+| block_elements | CANDELA_XP_BLOCK_ELEMENTS | 131072 | elements of one block of a walk |
 | pool_bytes | CANDELA_XP_POOL_BYTES | 512 MiB or 1/8 of the memory | bytes of freed arrays kept for the next ones |
 """
 
@@ -66,9 +66,9 @@ class Settings(NamedTuple):
 
     strict: bool = False
     simulated_devices: int = 1
-    defer_min_bytes: int = 2**21
+    defer_min_bytes: int = 3 * 2**20
     threads: int = _usable_cpus()
-    block_elements: int = 2**16
+    block_elements: int = 2**17
     pool_bytes: int = _pool_share()
 
     def checked(self) -> Settings:
@@ -191,11 +191,11 @@ class settings:
         but arrays on different devices don't mix.
     defer_min_bytes : int, optional
         Elementwise results of at least so many bytes are deferred: computed when somebody looks, together
-        with what they are made of. 2097152 by default; 0 defers all.
+        with what they are made of. 3145728 by default; 0 defers all.
     threads : int, optional
         How many threads one computation may use (1 to 256); by default as many as there are usable CPUs.
     block_elements : int, optional
-        How many elements are computed at a time (1 to 16777216), 65536 by default: what one block needs
+        How many elements are computed at a time (1 to 16777216), 131072 by default: what one block needs
         should fit into the cache of one core.
     pool_bytes : int, optional
         How many bytes of the memory of freed arrays are kept for the next ones, by default 512 MiB or an

@@ -196,6 +196,7 @@ def test_a_new_thread_starts_with_the_settings_of_the_environment():
 
 
 def test_threads_do_not_see_each_others_blocks():
+    before = current()
     barrier = threading.Barrier(2, timeout=10)
     seen = {}
 
@@ -215,7 +216,7 @@ def test_threads_do_not_see_each_others_blocks():
         "a": initial._replace(strict=True, simulated_devices=2),
         "b": initial._replace(strict=False, simulated_devices=3),
     }
-    assert current() == Settings(False, 1)
+    assert current() == before
 
 
 def test_one_object_may_be_in_force_in_two_threads_at_once():
@@ -248,6 +249,8 @@ def test_one_object_may_be_in_force_in_two_threads_at_once():
 
 
 def test_tasks_do_not_see_each_others_blocks_and_inherit_the_one_they_were_made_in():
+    before = current()
+
     async def work(devices):
         inherited = current()
         with settings(simulated_devices=devices):
@@ -264,7 +267,7 @@ def test_tasks_do_not_see_each_others_blocks_and_inherit_the_one_they_were_made_
         return await asyncio.gather(*tasks)
 
     assert asyncio.run(main()) == [True, True, True]
-    assert current() == Settings(False, 1)
+    assert current() == before
 
 
 # -- the floor of deferral -------------------------------------------------------------------------------
@@ -291,6 +294,7 @@ def test_the_floor_is_the_smallest_value_of_any_open_block(floors):
 
 
 def test_the_floor_counts_the_blocks_of_all_threads_until_the_last_is_left(floors):
+    before = current()
     inside, leave = threading.Barrier(4, timeout=10), threading.Barrier(2, timeout=10)
 
     def work(value, leave):
@@ -304,7 +308,7 @@ def test_the_floor_counts_the_blocks_of_all_threads_until_the_last_is_left(floor
     for thread in (first, *others):
         thread.start()
     inside.wait()
-    assert current().defer_min_bytes == Settings().defer_min_bytes
+    assert current() == before
     assert _settings.defer_floor == 10
     leave.wait()
     first.join()

@@ -183,23 +183,28 @@ def _norm_by_blocks(x: Any, axes: tuple[int, ...], order: float, *, keepdims: bo
         return norms.astype(real, copy=False)
     # The square of a float32 number is a float64 number exactly, and its sums don't drift.
     wide = np.dtype(np.float64)
-    largest, total = _reduce.by_ufunc(np.maximum, real), _reduce.adding(wide)
+    total = _reduce.adding(wide)
 
     def block(values: Array, over: tuple[int, ...]) -> tuple[Array, ...]:
-        sizes = np.abs(values)
-        return (*largest.block(sizes, over), *total.block(np.square(sizes, dtype=wide), over))
+        if dtype.kind == "c":
+            values = np.abs(values)
+        if values.dtype != wide:
+            values = values.astype(wide)
+        if values.ndim == 1:
+            return (np.dot(values, values),)
+        return total.block(np.square(values), over)
 
     def finish(parts: list[Array], counts: Array) -> Array:
-        top = largest.finish(parts[:1], counts)
-        if real == wide and bool(np.any((top > 1e140) | (top < 1e-140))):
+        squares = total.finish(parts, counts)
+        # Elements whose squares overflow make it infinite; what vanishes among squares beside so much is nothing.
+        if real == wide and bool(np.any((squares > 1e280) | (squares < 1e-280))):
             raise _Unsafe
-        return np.asarray(np.sqrt(total.finish(parts[1:], counts)).astype(real))
+        return np.asarray(np.sqrt(squares).astype(real))
 
     try:
         with np.errstate(over="ignore", under="ignore"):
-            return _reduce.blocked(
-                x, axes, _reduce.Reduction(block, (real, wide), finish), keepdims=keepdims, held=held
-            )
+            reduction = _reduce.Reduction(block, (wide,), finish)
+            return _reduce.blocked(x, axes, reduction, keepdims=keepdims, held=held)
     except _Unsafe:
         return None
 

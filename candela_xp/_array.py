@@ -509,6 +509,9 @@ class NDArray:
         if selected is not None:
             target = self._memory.view(selected, self._dtype.dtype)
             _check_fills(source, target.shape)
+            # Of one axis NumPy copies forwards or backwards, which isn't enough where the strides differ.
+            if source.ndim == 1 and np.may_share_memory(source, target):
+                source = source.copy()
             target[...] = source
             return
         gather = self._gather_key(parts)

@@ -29,7 +29,7 @@ import numpy as np
 
 from candela_xp import _settings
 from candela_xp._buffer import Buffer
-from candela_xp._kernels import Kernel
+from candela_xp._kernels import Kernel, weight
 from candela_xp._layout import Shape
 from candela_xp._traversal import Walk, plan, preferred_order
 from candela_xp._walk import Instruction, Operand, Program, allocated, assign, copy_into, run, run_flat
@@ -259,7 +259,8 @@ def _settle_alone(node: Node) -> bool:
         for x in operands
     ]
     kernel = node.kernel if node.errors == error_state() else partial(_under, node.errors, node.kernel)
-    run_flat(kernel, flat, out.buffer.root.view(node.dtype))
+    work = size * max([x.dtype.itemsize for x in operands if isinstance(x, Operand)]) * weight(node.name)
+    run_flat(kernel, flat, out.buffer.root.view(node.dtype), work)
     publish([_Stored(node, out)])
     return True
 
@@ -312,6 +313,8 @@ class Chain:
         The kernel calls.
     slot : int
         Where the result of a block is after the kernel calls.
+    work : int
+        How much it is, see `_walk.threads_for`.
     stored : list
         Nodes whose values are kept, and where.
     """
@@ -378,6 +381,8 @@ class Chain:
             if destination is not None:
                 places[root] = 0
             self.program, self.slot = _compiled(steps, places, slots, len(self.operands), destination is not None)
+        itemsize = max([x.dtype.itemsize for x in inputs], default=1)
+        self.work = prod(shape) * itemsize * (sum([weight(node.name) for node, _ in steps]) + (not keep_root))
         self.walk: Walk = plan(
             shape,
             tuple([x.layout for x in self.operands]),
@@ -389,7 +394,7 @@ class Chain:
 
     def run(self, consume: Any = None) -> None:
         """Compute, and publish what was stored."""
-        run(self.walk, self.operands, self.program, consume)
+        run(self.walk, self.operands, self.program, self.work, consume)
         publish(self.stored)
 
 

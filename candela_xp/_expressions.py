@@ -92,8 +92,7 @@ def explain(x: NDArray, /) -> str:
     lines = [_line(node, stored)]
     _branch(node, "", stored, lines, {id(node): 1})
     walk = chain.walk
-    kernels = len(chain.program.instructions)
-    threads = min(threads_for(node_size(node) * kernels), max(walk.blocks, 1))
+    threads = min(threads_for(chain.work), max(walk.blocks, 1))
     blocks = "block" if walk.blocks == 1 else "blocks"
     shape = "×".join(map(str, walk.block)) or "1"
     lines.append(

@@ -22,7 +22,7 @@ from candela_xp._device import Device
 from candela_xp._dtypes import DTYPES, DType, promote
 from candela_xp._errors import ScalarOverflowError
 from candela_xp._expr import Node, error_state
-from candela_xp._kernels import Kernel, lookup
+from candela_xp._kernels import Kernel, lookup, weight
 from candela_xp._layout import broadcast_shapes
 from candela_xp._walk import Operand, assign
 
@@ -252,7 +252,7 @@ def expression(name: str, prepared: Prepared) -> tuple[Node | None, bool]:
         return None, False
     # What is pending goes on waiting, whatever comes out.
     waits = any([x._node is not None and x.shape == shape for x in arrays])  # noqa: C419  # a list is quicker
-    if not waits and prod(shape) * result.itemsize < _settings.current().defer_min_bytes:
+    if not waits and prod(shape) * result.itemsize * weight(name) < _settings.current().defer_min_bytes:
         return None, False
     errors = error_state()
     at_once = not WAITING.issuperset(errors) or any(x._node is None and x._memory.exported for x in arrays)
@@ -281,7 +281,7 @@ def term(x: NDArray, compute: DType | None, shape: tuple[int, ...]) -> Any:
 
 # Reductions of arrays that are there already pay by blocks from so many times the bytes on from which others are
 # deferred: NumPy needs no help below (mean of 10^6 float64 down the columns: 0.1 ms, and 0.15 by blocks).
-WHOLE = 5
+WHOLE = 2
 
 
 def elements(x: NDArray, axes: Sequence[int], dtype: np.dtype[Any] | None = None) -> Node | Operand | None:
@@ -342,16 +342,17 @@ WAITING = frozenset({"ignore", "warn"})
 def unary(operation: Operation) -> Callable[[Any], NDArray]:
     """The function of one array that an operation is."""
     table = operation.table
+    heavy = weight(operation.name)
     ndarray, asarray, new = np.ndarray, np.asarray, object.__new__
 
     def function(x: Any, /) -> NDArray:
         if type(x) is NDArray:
             found = table[x._dtype.number]
             if found is not None:
-                view = x._view
+                view: Any = x._view
                 if view is None:
                     view = x._peek()
-                if view.nbytes < _settings.defer_floor:
+                if view.nbytes * heavy < _settings.defer_floor:
                     kernel, _, result = found
                     made = kernel(view)
                     array = new(NDArray)  # 30 ns less than calling the class
@@ -395,10 +396,10 @@ def binary(operation: Operation) -> Callable[[Any, Any], Any]:
                 if type(x2) is NDArray:
                     device = x1._device
                     if dtype is x2._dtype and device is x2._device:
-                        a = x1._view
+                        a: Any = x1._view
                         if a is None:
                             a = x1._peek()
-                        b = x2._view
+                        b: Any = x2._view
                         if b is None:
                             b = x2._peek()
                         # Broadcasting can make much of little: of (n, 1) and (1, m) the product of their sizes. One
@@ -475,7 +476,7 @@ def alike(name: str, entry: Entry, x1: NDArray, *others: Any) -> NDArray | None:
                 return None
         else:
             return None
-    if not waits and prod(shape) * result.itemsize < _settings.current().defer_min_bytes:
+    if not waits and prod(shape) * result.itemsize * weight(name) < _settings.current().defer_min_bytes:
         return None
     errors = error_state()
     if not WAITING.issuperset(errors):

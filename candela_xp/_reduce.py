@@ -232,7 +232,7 @@ def adding(dtype: np.dtype[Any]) -> Reduction:
     """Sums in a dtype."""
 
     def total(values: NumPyArray, axes: Axes) -> tuple[NumPyArray, ...]:
-        if values.ndim == 1:
+        if values.ndim == 1 and axes:
             return (np.add.reduce(values, dtype=dtype),)
         return (add(values, axes, dtype, keepdims=False),)
 
@@ -276,8 +276,10 @@ def spreading(dtype: np.dtype[Any], divisor: float) -> Reduction:
 
     def squares(deviation: NumPyArray) -> NumPyArray:
         if dtype.kind == "c":
-            return np.add(deviation.real**2, deviation.imag**2, out=...)
-        return np.multiply(deviation, deviation, out=...)
+            deviation = np.add(deviation.real**2, deviation.imag**2, out=...)
+        else:
+            np.multiply(deviation, deviation, out=deviation)
+        return deviation
 
     def block(values: NumPyArray, axes: Axes) -> tuple[NumPyArray, ...]:
         values = values if values.dtype == dtype else values.astype(dtype)

@@ -71,7 +71,8 @@ def _places(view: NumPyArray, axis: int, descending: bool, stable: bool) -> NumP
     if not descending:
         return np.argsort(view, axis=axis, kind=kind)
     result = np.flip(np.argsort(np.flip(view, axis), axis=axis, kind=kind), axis)
-    return np.subtract(view.shape[axis] - 1, result, out=...)
+    places: NumPyArray = np.subtract(view.shape[axis] - 1, result, out=...)
+    return places
 
 
 @public()

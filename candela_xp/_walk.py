@@ -25,9 +25,9 @@ NumPyArray = np.ndarray[Any, Any]
 
 # A staged block has a gap after each row: rows of a power of two in length would all fall on the same cache lines.
 _GAP = 8
-# Fewer elements times kernel calls than this are done sooner by one thread than a second one is woken: a float64 add
-# of 2^17 elements took 1.2 times as long on two threads, of 2^19 0.8.
-ALONE = 2**18
+# With fewer bytes times kernels than this, a second thread costs more than it gives: a maximum of differences of 10^6
+# float32 took 274 µs on one thread and 281 on two, of 10^6 float64 the sum of their squares 860 and 650.
+ALONE = 6 * 2**20
 
 
 class Operand(NamedTuple):
@@ -195,11 +195,11 @@ def _stage(walk: Walk, layout: Layout, dtype: np.dtype[Any]) -> tuple[NumPyArray
 
 
 def threads_for(work: int) -> int:
-    """How many threads so much work is worth (elements times kernel calls)."""
+    """How many threads so much work is worth (bytes of an operand times weights of the kernels, see `weight`)."""
     return 1 if work < ALONE else _settings.current().threads
 
 
-def run(walk: Walk, operands: Sequence[Operand], program: Program, consume: Consumer | None = None) -> None:
+def run(walk: Walk, operands: Sequence[Operand], program: Program, work: int, consume: Consumer | None = None) -> None:
     """Run a program over all blocks of a walk.
 
     Parameters
@@ -210,6 +210,8 @@ def run(walk: Walk, operands: Sequence[Operand], program: Program, consume: Cons
         Memory of each, in the walk's order.
     program
         The kernel calls.
+    work
+        How much it is, see `threads_for`.
     consume
         Gets each block's place in the grid and its slots after the kernel calls. Blocks come in any order, from any
         thread, one at a time for each place.
@@ -217,26 +219,26 @@ def run(walk: Walk, operands: Sequence[Operand], program: Program, consume: Cons
     count = walk.blocks
     if count == 0:
         return
-    threads = min(threads_for(prod(walk.shape) * (len(program.instructions) + (consume is not None))), count)
+    threads = min(threads_for(work), count)
     # A thread takes some neighbouring blocks at a time: few enough that the last ones end together.
     together = max(1, min(16, count // (threads * 8)))
     turns = itertools.count()
     make = _FlatWorker if len(walk.shape) == 1 and not any(walk.turned) else _Worker
 
-    def work() -> None:
+    def task() -> None:
         worker = None
         while (first := next(turns) * together) < count:
             if worker is None:
                 worker = make(walk, operands, program)
             worker.blocks(first, together, consume)
 
-    _workers.run(work, threads)
+    _workers.run(task, threads)
 
 
-def run_flat(kernel: Kernel, operands: Sequence[Any], out: NumPyArray) -> None:
+def run_flat(kernel: Kernel, operands: Sequence[Any], out: NumPyArray, work: int) -> None:
     """One kernel over arrays of one axis (and constants), in a few pieces where several threads are worth it."""
     size = out.size
-    threads = threads_for(size)
+    threads = threads_for(work)
     if threads == 1:
         kernel(*operands, out=out)
         return
@@ -244,12 +246,12 @@ def run_flat(kernel: Kernel, operands: Sequence[Any], out: NumPyArray) -> None:
     length = -(-size // (threads * 4 * 64)) * 64
     turns = itertools.count()
 
-    def work() -> None:
+    def task() -> None:
         while (start := next(turns) * length) < size:
             piece = slice(start, start + length)
-            kernel(*[x[piece] if x.ndim else x for x in operands], out=out[piece])
+            kernel(*[x[piece] if isinstance(x, np.ndarray) and x.ndim else x for x in operands], out=out[piece])
 
-    _workers.run(work, threads)
+    _workers.run(task, threads)
 
 
 def allocated(shape: Shape, order: DimOrder, dtype: np.dtype[Any]) -> Operand:
@@ -269,7 +271,8 @@ def copy_into(destination: Operand, source: Operand, kernel: Kernel = assign) ->
     """Copy element for element; the layouts have one shape and share no memory."""
     layouts = (destination.layout, source.layout)
     walk = plan(destination.layout.shape, layouts, _settings.current().block_elements, destination=0)
-    run(walk, (destination, source), Program((Instruction(kernel, (1,), 0),)))
+    work = destination.layout.len * max(destination.dtype.itemsize, source.dtype.itemsize)
+    run(walk, (destination, source), Program((Instruction(kernel, (1,), 0),)), work)
 
 
 def packed(source: Operand, order: DimOrder | None = None, dtype: np.dtype[Any] | None = None) -> Operand:
@@ -281,8 +284,10 @@ def packed(source: Operand, order: DimOrder | None = None, dtype: np.dtype[Any] 
 
 
 def dense_copy(view: NumPyArray) -> NumPyArray:
-    """A row-major copy of a NumPy array, large ones through the walk, into recycled memory."""
-    if view.nbytes >= _settings.defer_floor and view.nbytes >= _settings.current().defer_min_bytes:
+    """A row-major copy of a NumPy array; where that is much to do, through the walk and into recycled memory."""
+    # Tiles pay from 2^15 float64 on.
+    size = view.nbytes if view.flags.c_contiguous else view.nbytes * 24
+    if size >= _settings.defer_floor and size >= _settings.current().defer_min_bytes:
         adopted = adopt(view)
         if adopted is not None:  # else a field of a structured array
             return packed(Operand(*adopted, view.dtype)).view()
@@ -329,7 +334,7 @@ def lines(
     read = (*read, step * source.dtype.itemsize)
     if keeps_axis:
         write = (*write, target.layout.stride[axis] * target.dtype.itemsize)
-    threads = min(threads_for(layout.len * 4), count)
+    threads = min(threads_for(layout.len * source.dtype.itemsize * 4), count)
     turns = itertools.count()
 
     def work() -> None:
@@ -380,7 +385,7 @@ def rows(source: Operand, axis: int, function: Callable[[NumPyArray, NumPyArray]
     for the extent of the axis.
     """
     rest, into = _without(source.layout, axis), _without(target.layout, axis)
-    threads = threads_for(source.layout.len)
+    threads = threads_for(source.layout.len * source.dtype.itemsize)
     budget = min(max(rest.len // threads, 2048), 16384)
     walk = plan(rest.shape, (rest, into), budget, destination=1, flips=False)
     turns = itertools.count()

@@ -134,8 +134,10 @@ def test_the_least_and_the_greatest_value_are_taken(keywords):
 def test_the_defaults_are_values_that_the_settings_take():
     defaults = Settings()
     assert defaults.checked() == defaults
-    assert defaults.defer_min_bytes == 2**21
-    assert defaults.block_elements == 2**15
+    for name in ("defer_min_bytes", "block_elements"):
+        default = getattr(defaults, name)
+        assert f"| {name} | CANDELA_XP_{name.upper()} | {default} |" in _settings.__doc__
+        assert f" {default} by default" in inspect.getdoc(settings)
     assert 0 < defaults.pool_bytes <= 2**29
 
 

@@ -15,7 +15,7 @@ from ._narrow import SLOW_IN_HALF, nextafter, widened
 from ._table import DIFFERENT_BACKWARDS, PREDICATES, UFUNCS, where
 from ._types import Kernel
 
-__all__ = ["DIFFERENT_BACKWARDS", "Kernel", "lookup", "where"]
+__all__ = ["DIFFERENT_BACKWARDS", "Kernel", "lookup", "weight", "where"]
 
 _CORRECTED: dict[str, dict[str, Kernel]] = {
     "float": {"floor_divide": _real.floor_divide, "logaddexp": _real.logaddexp, "pow": _real.power},
@@ -28,6 +28,17 @@ _CORRECTED: dict[str, dict[str, Kernel]] = {
 # These move, set or read bits of the narrow dtype itself, and are native in NumPy (float16) and ml_dtypes. copysign is
 # not among them: for the dtypes without -0 (fnuz) ml_dtypes sets the bit all the same, and 0 becomes NaN.
 _NATIVE = frozenset(["abs", "isfinite", "isinf", "isnan", "negative", "nextafter", "positive", "signbit"])
+
+
+_HEAVY = frozenset(
+    "acos acosh asin asinh atan atan2 atanh cos cosh exp expm1 floor_divide hypot log log10 log1p log2 logaddexp "
+    "remainder sin sinh sqrt tan tanh where".split()
+)
+
+
+def weight(name: str) -> int:
+    """About how many times as long a function takes as an addition of operands in the cache."""
+    return 3 if name in _HEAVY else 1
 
 
 @functools.cache

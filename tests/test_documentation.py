@@ -200,7 +200,8 @@ def test_every_table_has_a_page():
 def test_the_page_on_modes_names_every_setting_with_its_default():
     page = read(ROOT / "docs" / "modes.md")
     for name, default in _settings.Settings._field_defaults.items():
-        assert f"| `{name}` | `CANDELA_XP_{name.upper()}` | `{default}` |" in page
+        shown = "" if name in ("threads", "pool_bytes") else f" `{default}` |"  # those two depend on the machine
+        assert f"| `{name}` | `CANDELA_XP_{name.upper()}` |{shown}" in page
 
 
 def test_the_floors_of_the_architecture_are_those_of_the_package():

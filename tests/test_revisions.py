@@ -182,7 +182,18 @@ def test_a_revisions_module_holds_exactly_its_names(revision: str) -> None:
 def test_the_package_itself_is_the_newest_revision_and_the_narrow_dtypes() -> None:
     newest = module_of("2025.12")
     assert xp.__array_api_version__ == "2025.12"
-    own = {"DType", "Device", "Layout", "NDArray", "settings", "explain", "materialize", "memory", "__version__", "__array_api_version__"}
+    own = {
+        "DType",
+        "Device",
+        "Layout",
+        "NDArray",
+        "settings",
+        "explain",
+        "materialize",
+        "memory",
+        "__version__",
+        "__array_api_version__",
+    }
     assert set(xp.__all__) == set(newest.__all__) | own | {dtype.name for dtype in _dtypes.EXTENSIONS}
     assert len(xp.__all__) == len(set(xp.__all__))
     for name in newest.__all__:

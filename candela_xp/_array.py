@@ -150,9 +150,10 @@ class NDArray:
         if layout is not None:
             return layout.shape
         # The view goes first: it never goes away, whereas a pending expression may be settled by another thread.
-        view = self._view
+        view: Any = self._view
         if view is not None:
-            return view.shape
+            shape: tuple[int, ...] = view.shape
+            return shape
         node = self._node
         return self._settle().shape if node is None else node.shape
 
@@ -250,7 +251,7 @@ class NDArray:
     def _export(self) -> None:
         """Someone outside may write the memory from now on: nothing reads it later."""
         memory = self._memory
-        settle_readers(memory.readers)
+        settle_readers(memory)
         memory.exported = True
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NumPyArray:
@@ -610,8 +611,8 @@ class NDArray:
                 f"{function}: several indices share an element (shape {layout.shape}, stride {layout.stride}); "
                 "use asarray(x, copy=True)"
             )
-        if self._buffer is not None and self._buffer.readers:
-            settle_readers(self._buffer.readers)
+        if self._buffer is not None and (self._buffer.readers or self._buffer.active):
+            settle_readers(self._buffer)
 
     def _assignable(self, function: str, value: Any) -> NumPyArray:
         """A value as a NumPy array of this dtype, converted as by astype.

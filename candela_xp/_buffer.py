@@ -24,14 +24,17 @@ class Buffer:
         Someone outside can see, and so write, the bytes.
     readers : list
         Weak references to the pending expressions that read the bytes (`_expr` keeps it).
+    active : list
+        Identifiers of the threads in which an expression is being computed that reads the bytes (`_expr` keeps it).
     """
 
-    __slots__ = ("__weakref__", "exported", "readers", "root")
+    __slots__ = ("__weakref__", "active", "exported", "readers", "root")
 
     def __init__(self, root: np.ndarray[Any, Any], *, exported: bool = False) -> None:
         self.root = root
         self.exported = exported
         self.readers: list[Any] = []
+        self.active: list[int] = []
 
     @property
     def nbytes(self) -> int:

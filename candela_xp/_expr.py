@@ -12,6 +12,8 @@ What always holds:
 3. A node is among the `readers` of every operand of its own kind and of every buffer that it reads. Who is about to
    write a buffer settles its readers first.
 4. Two threads may compute a node at once. The first value published counts, the other is dropped.
+5. Who computes counts as `active` on the buffers that it reads, from the moment on when it looked up which those are.
+   Who is about to write waits for them.
 """
 
 from __future__ import annotations
@@ -27,12 +29,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from candela_xp import _settings
+from candela_xp import _pool, _settings
 from candela_xp._buffer import Buffer
 from candela_xp._kernels import Kernel, weight
-from candela_xp._layout import Shape
+from candela_xp._layout import Layout, Shape, row_major_stride
+from candela_xp._order import walk_order
 from candela_xp._traversal import Walk, plan, preferred_order
-from candela_xp._walk import Instruction, Operand, Program, allocated, assign, copy_into, run, run_flat
+from candela_xp._walk import ALONE, Instruction, Operand, Program, allocated, assign, copy_into, run, run_flat
+from candela_xp._workers import is_busy
 
 MAX_NODES = 32
 """Longest chain that waits: a loop of updates is computed every so many steps."""
@@ -43,14 +47,18 @@ SMALL_SOURCE = 4096
 
 UNBROKEN = 2
 """How many times longer blocks are where no value is read again, so that nothing has to stay in the cache."""
+WHOLE_FROM = 2**16
+"""Small arrays are computed in one piece, values taking over each other's memory, unless blocks are asked to be shorter
+than this: with 4 MB in the third level of the cache, planning and calls for blocks take longer than blocks save."""
 
 _numbers = count()
-_publishing = threading.RLock()
+# Held while values are published, and while it is looked up which memory a chain is to read.
+_publishing = threading.Condition(threading.RLock())
 
 
 def _new_lock() -> None:
     global _publishing
-    _publishing = threading.RLock()
+    _publishing = threading.Condition(threading.RLock())
 
 
 if hasattr(os, "register_at_fork"):
@@ -168,6 +176,7 @@ class Node:
         """Compute into memory that there is, of this shape and dtype, whose other readers are settled."""
         chain = Chain(self, keep_root=False, destination=destination)
         if any(_tangled(destination, x) for x in chain.operands[1:]):
+            chain.close()
             copy_into(destination, self.settle())
         else:
             chain.run()
@@ -188,7 +197,8 @@ def error_state() -> tuple[str, ...]:
 
 def _enlist(readers: list[weakref.ref[Node]], reader: weakref.ref[Node]) -> None:
     """Add a reader to a list; now and then those are dropped that wait no longer."""
-    if len(readers) >= 16:
+    size = len(readers)
+    if size >= 16 and size & (size - 1) == 0:  # at powers of two, or many readers would be looked at for each new one
         readers[:] = [ref for ref in readers if (node := ref()) is not None and node.value is None]
     if not readers or readers[-1] is not reader:
         readers.append(reader)
@@ -245,33 +255,55 @@ def _settle_alone(node: Node) -> bool:
     A single operation on large arrays is what NumPy does best: planning costs more than it gives (float64 addition of
     10^6 elements on one thread: 0.32 ms through a chain, 0.23 so).
     """
-    operands = node.operands
-    if node.value is not None or not operands:
-        return node.value is not None
+    with _publishing:
+        operands = node.operands
+        if node.value is not None:
+            return True
+        for x in operands:
+            if type(x) is Node or (type(x) is Operand and not x.layout.is_contiguous):
+                return False
+        buffers = _begun(operands)
     shape = node.shape
     size = prod(shape)
-    for x in operands:
-        if isinstance(x, Node) or (isinstance(x, Operand) and not x.layout.is_contiguous):
-            return False
-    out = allocated(shape, tuple(range(len(shape))), node.dtype)
+    layout = Layout(shape, row_major_stride(shape))
+    root, _ = _pool.allocate(size * node.dtype.itemsize)
+    out = Operand(Buffer(root), layout, node.dtype)
     flat = [
         np.ndarray((size,), x.dtype, x.buffer.root, x.layout.offset * x.dtype.itemsize) if isinstance(x, Operand) else x
         for x in operands
     ]
     kernel = node.kernel if node.errors == error_state() else partial(_under, node.errors, node.kernel)
     work = size * max([x.dtype.itemsize for x in operands if isinstance(x, Operand)]) * weight(node.name)
-    run_flat(kernel, flat, out.buffer.root.view(node.dtype), work)
-    publish([_Stored(node, out)])
+    try:
+        run_flat(kernel, flat, root.view(node.dtype), work)
+        publish([_Stored(node, out)])
+    finally:
+        _ended(buffers)
     return True
 
 
-def settle_readers(readers: Iterable[weakref.ref[Node]]) -> None:
-    """Settle what waits for a buffer that is about to be written.
+def _begun(operands: Iterable[Any]) -> list[Buffer]:
+    """Count as active on the buffers of operands, which are returned; the caller holds the lock."""
+    buffers = [x.buffer for x in operands if type(x) is Operand]
+    for buffer in buffers:
+        buffer.active.append(threading.get_ident())
+    return buffers
+
+
+def _ended(buffers: list[Buffer]) -> None:
+    with _publishing:
+        for buffer in buffers:
+            buffer.active.remove(threading.get_ident())
+        _publishing.notify_all()
+
+
+def settle_readers(buffer: Buffer) -> None:
+    """Settle what waits for a buffer that is about to be written, and wait for those that are reading it.
 
     The last nodes of the chains are computed, not the readers themselves: those are stored only where somebody needs
     them.
     """
-    waiting = [node for ref in readers if (node := ref()) is not None and node.value is None]
+    waiting = [node for ref in list(buffer.readers) if (node := ref()) is not None and node.value is None]
     seen: set[Node] = set()
     last: list[Node] = []
     while waiting:
@@ -285,6 +317,12 @@ def settle_readers(readers: Iterable[weakref.ref[Node]]) -> None:
             last.append(node)
     for node in reversed(last):
         node.settle()
+    if is_busy():
+        return  # what a garbage collection runs in the middle of a computation can't wait for its end
+    with _publishing:
+        own = threading.get_ident()
+        while any(reader != own for reader in buffer.active):
+            _publishing.wait()
 
 
 def _waiting(node: Node) -> list[Node]:
@@ -343,11 +381,35 @@ class Chain:
         held
             False: the array that shows the root goes away after this, so that nothing is gained by keeping it.
         """
-        steps = _pending([root]) if isinstance(root, Node) else []
-        if isinstance(root, Node) and not steps:
-            assert root.value is not None, "what isn't pending has a value"
-            root = root.value
-        shape = root.shape if isinstance(root, Node) else root.layout.shape
+        with _publishing:
+            steps = _pending([root]) if isinstance(root, Node) else []
+            if isinstance(root, Node) and not steps:
+                assert root.value is not None, "what isn't pending has a value"
+                root = root.value
+            self._buffers = _begun([x for _, below in steps for x in below])
+            if isinstance(root, Operand):
+                self._buffers += _begun([root])
+        try:
+            self._compile(root, steps, keep_root, destination, reduced, held)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let others write what the chain reads."""
+        buffers, self._buffers = self._buffers, []
+        _ended(buffers)
+
+    def _compile(
+        self,
+        root: Node | Operand,
+        steps: list[tuple[Node, tuple[Any, ...]]],
+        keep_root: bool,
+        destination: Operand | None,
+        reduced: tuple[int, ...],
+        held: bool,
+    ) -> None:
+        shape = root.shape
         chosen = {node for node, _ in steps}
         kept = []
         sources: dict[Any, Operand] = {}
@@ -361,7 +423,9 @@ class Chain:
         if isinstance(root, Operand):
             sources[id(root.buffer), root.layout, root.dtype] = root
         inputs = list(sources.values())
-        if any(node.row_major for node in kept):
+        if destination is not None:
+            order = walk_order(shape, destination.layout.stride)
+        elif any(node.row_major for node in kept):
             order = tuple(range(len(shape)))
         else:
             order = preferred_order(shape, tuple([x.layout for x in inputs]))
@@ -382,20 +446,28 @@ class Chain:
                 places[root] = 0
             self.program, self.slot = _compiled(steps, places, slots, len(self.operands), destination is not None)
         itemsize = max([x.dtype.itemsize for x in inputs], default=1)
-        self.work = prod(shape) * itemsize * (sum([weight(node.name) for node, _ in steps]) + (not keep_root))
+        self.work = prod(shape) * itemsize * (sum([weight(node.name) for node, _ in steps]) or 2)
+        budget = _settings.current().block_elements
+        if not self.program.values:
+            budget *= UNBROKEN
+        elif self.work < ALONE and budget >= WHOLE_FROM:
+            budget = max(budget, prod(shape))
         self.walk: Walk = plan(
             shape,
             tuple([x.layout for x in self.operands]),
-            _settings.current().block_elements * (1 if self.program.values else UNBROKEN),
+            budget,
             destination=0 if written else None,
             reduced=reduced,
             flips=not reduced,
         )
 
     def run(self, consume: Any = None) -> None:
-        """Compute, and publish what was stored."""
-        run(self.walk, self.operands, self.program, self.work, consume)
-        publish(self.stored)
+        """Compute, and publish what was stored; once."""
+        try:
+            run(self.walk, self.operands, self.program, self.work, consume)
+            publish(self.stored)
+        finally:
+            self.close()
 
 
 def publish(stored: Sequence[_Stored]) -> None:

@@ -88,6 +88,7 @@ def explain(x: NDArray, /) -> str:
     if node is None:
         return _line(Operand(array._memory, array.layout, array._dtype.dtype), {})
     chain = Chain(node, keep_root=True)
+    chain.close()
     stored = {id(each.node): "" for each in chain.stored}
     lines = [_line(node, stored)]
     _branch(node, "", stored, lines, {id(node): 1})

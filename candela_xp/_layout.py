@@ -128,6 +128,8 @@ class Layout(NamedTuple):
 
         Not Candela's ``adj_stride[0] == 1``: ``[2, 5][:, ::2]`` passes that test with stride (5, 2).
         """
+        if len(self.shape) == 1:  # the commonest, and hot
+            return self.stride[0] == 1 or self.shape[0] <= 1
         expected = 1
         for extent, step in zip(reversed(self.shape), reversed(self.stride)):
             if extent == 0:

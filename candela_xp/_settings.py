@@ -4,7 +4,7 @@
 |---|---|---|---|
 | strict | CANDELA_XP_STRICT | False | what the standard doesn't promise is a TypeError |
 | simulated_devices | CANDELA_XP_SIMULATED_DEVICES | 1 | devices in all; those beyond the first are simulated |
-| defer_min_bytes | CANDELA_XP_DEFER_MIN_BYTES | 6291456 | results of so many bytes wait (slow functions: a third) |
+| defer_min_bytes | CANDELA_XP_DEFER_MIN_BYTES | 3670016 | results of so many bytes wait (slow functions: a third) |
 | threads | CANDELA_XP_THREADS | the usable CPUs | threads that one computation may use |
 | block_elements | CANDELA_XP_BLOCK_ELEMENTS | 131072 | elements of one block of a walk |
 | pool_bytes | CANDELA_XP_POOL_BYTES | 512 MiB or 1/8 of the memory | bytes of freed arrays kept for the next ones |
@@ -66,7 +66,7 @@ class Settings(NamedTuple):
 
     strict: bool = False
     simulated_devices: int = 1
-    defer_min_bytes: int = 6 * 2**20
+    defer_min_bytes: int = 7 * 2**19
     threads: int = _usable_cpus()
     block_elements: int = 2**17
     pool_bytes: int = _pool_share()
@@ -191,7 +191,7 @@ class settings:
         but arrays on different devices don't mix.
     defer_min_bytes : int, optional
         Elementwise results of at least so many bytes (slow functions: a third of it) are deferred: computed when
-        somebody looks, together with what they are made of. 6291456 by default; 0 defers all.
+        somebody looks, together with what they are made of. 3670016 by default; 0 defers all.
     threads : int, optional
         How many threads one computation may use (1 to 256); by default as many as there are usable CPUs.
     block_elements : int, optional

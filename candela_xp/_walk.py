@@ -25,9 +25,9 @@ NumPyArray = np.ndarray[Any, Any]
 
 # A staged block has a gap after each row: rows of a power of two in length would all fall on the same cache lines.
 _GAP = 8
-# With fewer bytes times kernels than this, a second thread costs more than it gives: a maximum of differences of 10^6
-# float32 took 274 µs on one thread and 281 on two, of 10^6 float64 the sum of their squares 860 and 650.
-ALONE = 6 * 2**20
+# With fewer bytes times weights of kernels than this, all is done in one piece and by one thread. Sums of squares of
+# differences, two threads against one: 10^6 float32 1.3 times as long, 10^6 float64 0.75; exp of 10^6 float32 0.8.
+ALONE = 11 * 2**20
 
 
 class Operand(NamedTuple):
@@ -90,6 +90,7 @@ class _Worker:
         size = prod(walk.block)
         self.values = [scratch((size,), dtype) for dtype in program.values]
         read = {slot for instruction in program.instructions for slot in instruction.reads}
+        read -= {instruction.write for instruction in program.instructions}  # what is written is in the walk's order
         self.staged = [
             (slot, *_stage(walk, layout, operands[slot].dtype))
             for slot, (layout, turned) in enumerate(zip(walk.operands, walk.turned))

@@ -80,6 +80,11 @@ _workers: list[threading.Thread] = []
 _hiring = threading.Lock()
 
 
+def is_busy() -> bool:
+    """Whether this thread is at work on a task of `run`."""
+    return _thread.busy
+
+
 def run(task: Callable[[], None], threads: int) -> None:
     """Run a task in this thread and, at the same time, in up to ``threads - 1`` others; return when all have ended.
 

@@ -211,13 +211,22 @@ class _Unsafe(Exception):
     """Squares overflow, or vanish among the subnormal numbers."""
 
 
+_PIECE = 2**14
+
+
 def _squares(values: Array) -> Any:
     """The sum of squares of the magnitudes along one axis, in float64.
 
     The square of a float32 number is a float64 number exactly, and its sums don't drift.
     """
     parts = (values.real, values.imag) if values.dtype.kind == "c" else (values,)
-    return sum(np.dot(part, part) for part in [part.astype(np.float64, copy=False) for part in parts])
+    if values.real.dtype == np.float64:
+        return sum([np.dot(part, part) for part in parts])
+    # In pieces that stay in the cache: 10^6 float32 at once took four times as long.
+    pieces = (
+        part[start : start + _PIECE].astype(np.float64) for part in parts for start in range(0, part.size, _PIECE)
+    )
+    return sum([np.dot(piece, piece) for piece in pieces])
 
 
 def _is_safe(squares: Array) -> bool:

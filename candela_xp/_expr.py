@@ -35,7 +35,7 @@ from candela_xp._kernels import Kernel, weight
 from candela_xp._layout import Layout, Shape, row_major_stride
 from candela_xp._order import walk_order
 from candela_xp._traversal import Walk, plan, preferred_order
-from candela_xp._walk import ALONE, Instruction, Operand, Program, allocated, assign, copy_into, run, run_flat
+from candela_xp._walk import ALONE, Instruction, Operand, Program, allocated, assign, copy_into, run, run_whole
 from candela_xp._workers import is_busy
 
 MAX_NODES = 32
@@ -250,7 +250,7 @@ def _in_time(step: tuple[Node, Any]) -> int:
 
 
 def _settle_alone(node: Node) -> bool:
-    """Compute a node whose operands are row-major memory, without a chain; False where that isn't so.
+    """Compute a node whose operands are row-major or broadcast memory, without a chain; False where that isn't so.
 
     A single operation on large arrays is what NumPy does best: planning costs more than it gives (float64 addition of
     10^6 elements on one thread: 0.32 ms through a chain, 0.23 so).
@@ -259,23 +259,33 @@ def _settle_alone(node: Node) -> bool:
         operands = node.operands
         if node.value is not None:
             return True
+        flat = True
         for x in operands:
-            if type(x) is Node or (type(x) is Operand and not x.layout.is_contiguous):
+            if type(x) is Node:
                 return False
+            if type(x) is Operand and not x.layout.is_contiguous:
+                if not x.layout.is_broadcast:
+                    return False
+                flat = False
         buffers = _begun(operands)
     shape = node.shape
     size = prod(shape)
     layout = Layout(shape, row_major_stride(shape))
     root, _ = _pool.allocate(size * node.dtype.itemsize)
     out = Operand(Buffer(root), layout, node.dtype)
-    flat = [
-        np.ndarray((size,), x.dtype, x.buffer.root, x.layout.offset * x.dtype.itemsize) if isinstance(x, Operand) else x
-        for x in operands
-    ]
+    if flat:
+        target = root.view(node.dtype)
+        views = [
+            np.ndarray((size,), x.dtype, x.buffer.root, x.layout.offset * x.dtype.itemsize) if type(x) is Operand else x
+            for x in operands
+        ]
+    else:
+        target = out.view()
+        views = [x.view() if type(x) is Operand else x for x in operands]
     kernel = node.kernel if node.errors == error_state() else partial(_under, node.errors, node.kernel)
     work = size * max([x.dtype.itemsize for x in operands if isinstance(x, Operand)]) * weight(node.name)
     try:
-        run_flat(kernel, flat, root.view(node.dtype), work)
+        run_whole(kernel, views, target, work)
         publish([_Stored(node, out)])
     finally:
         _ended(buffers)

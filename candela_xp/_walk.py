@@ -236,15 +236,20 @@ def run(walk: Walk, operands: Sequence[Operand], program: Program, work: int, co
     _workers.run(task, threads)
 
 
-def run_flat(kernel: Kernel, operands: Sequence[Any], out: NumPyArray, work: int) -> None:
-    """One kernel over arrays of one axis (and constants), in a few pieces where several threads are worth it."""
-    size = out.size
-    threads = threads_for(work)
-    if threads == 1:
+# A lone kernel is cut into few pieces, so a second thread pays sooner: from an addition of 10^6 float64 on.
+ALONE_WHOLE = 7 * 2**20
+
+
+def run_whole(kernel: Kernel, operands: Sequence[Any], out: NumPyArray, work: int) -> None:
+    """One kernel over arrays of one shape (and constants), in a few pieces where several threads are worth it."""
+    threads = 1 if work < ALONE_WHOLE else _settings.current().threads
+    size = len(out) if out.ndim else 1
+    if threads == 1 or size < threads * 4:
         kernel(*operands, out=out)
         return
-    # Whole cache lines, and a few pieces for each thread: who is held up takes fewer.
-    length = -(-size // (threads * 4 * 64)) * 64
+    # A few pieces for each thread: who is held up takes fewer. Whole cache lines, where there is one axis.
+    unit = 64 if out.ndim == 1 else 1
+    length = -(-size // (threads * 4 * unit)) * unit
     turns = itertools.count()
 
     def task() -> None:
@@ -421,6 +426,6 @@ __all__ = [
     "preferred_order",
     "rows",
     "run",
-    "run_flat",
+    "run_whole",
     "threads_for",
 ]

@@ -286,7 +286,7 @@ def test_a_flat_kernel_gets_every_element_once_and_constants_whole(size, threads
         pieces.append(x.size)
         np.add(x, y, out=out)
 
-    _walk.run_flat(kernel, [a, np.asarray(0.5)], out, work=MUCH)
+    _walk.run_whole(kernel, [a, np.asarray(0.5)], out, work=MUCH)
     assert np.array_equal(out, a + 0.5)
     assert sum(pieces) == size
 
@@ -296,7 +296,7 @@ def test_a_failing_flat_kernel_fails_once(threads):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        _walk.run_flat(kernel, [np.zeros(1000)], np.zeros(1000), work=MUCH)
+        _walk.run_whole(kernel, [np.zeros(1000)], np.zeros(1000), work=MUCH)
 
 
 # -- memory ----------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ _HEAVY = frozenset(
 
 def weight(name: str) -> int:
     """About how many times as long a function takes as an addition of operands in the cache."""
-    return 3 if name in _HEAVY else 1
+    return 2 if name in _HEAVY else 1
 
 
 @functools.cache

@@ -25,7 +25,7 @@ class Buffer:
     readers : list
         Weak references to the pending expressions that read the bytes (`_expr` keeps it).
     active : list
-        Identifiers of the threads in which an expression is being computed that reads the bytes (`_expr` keeps it).
+        Processes and threads in which an expression is being computed that reads the bytes (`_expr` keeps it).
     """
 
     __slots__ = ("__weakref__", "active", "exported", "readers", "root")
@@ -34,7 +34,7 @@ class Buffer:
         self.root = root
         self.exported = exported
         self.readers: list[Any] = []
-        self.active: list[int] = []
+        self.active: list[tuple[int, int]] = []
 
     @property
     def nbytes(self) -> int:

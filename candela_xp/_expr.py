@@ -268,6 +268,16 @@ def _settle_alone(node: Node) -> bool:
                     return False
                 flat = False
         buffers = _begun(operands)
+    try:
+        out = _computed_alone(node, operands, flat)
+        publish([_Stored(node, out)])
+    finally:
+        _ended(buffers)
+    return True
+
+
+def _computed_alone(node: Node, operands: tuple[Any, ...], flat: bool) -> Operand:
+    """The value of a node whose operands are memory; ``flat`` if all of it is row-major."""
     shape = node.shape
     size = prod(shape)
     layout = Layout(shape, row_major_stride(shape))
@@ -284,26 +294,22 @@ def _settle_alone(node: Node) -> bool:
         views = [x.view() if type(x) is Operand else x for x in operands]
     kernel = node.kernel if node.errors == error_state() else partial(_under, node.errors, node.kernel)
     work = size * max([x.dtype.itemsize for x in operands if isinstance(x, Operand)]) * weight(node.name)
-    try:
-        run_whole(kernel, views, target, work)
-        publish([_Stored(node, out)])
-    finally:
-        _ended(buffers)
-    return True
+    run_whole(kernel, views, target, work)
+    return out
 
 
 def _begun(operands: Iterable[Any]) -> list[Buffer]:
     """Count as active on the buffers of operands, which are returned; the caller holds the lock."""
     buffers = [x.buffer for x in operands if type(x) is Operand]
     for buffer in buffers:
-        buffer.active.append(threading.get_ident())
+        buffer.active.append(_here())
     return buffers
 
 
 def _ended(buffers: list[Buffer]) -> None:
     with _publishing:
         for buffer in buffers:
-            buffer.active.remove(threading.get_ident())
+            buffer.active.remove(_here())
         _publishing.notify_all()
 
 
@@ -330,9 +336,14 @@ def settle_readers(buffer: Buffer) -> None:
     if is_busy():
         return  # what a garbage collection runs in the middle of a computation can't wait for its end
     with _publishing:
-        own = threading.get_ident()
-        while any(reader != own for reader in buffer.active):
+        process, thread = _here()
+        # Those of another process were at work when this one was forked off, and are none here.
+        while any(reader[0] == process and reader[1] != thread for reader in buffer.active):
             _publishing.wait()
+
+
+def _here() -> tuple[int, int]:
+    return os.getpid(), threading.get_ident()
 
 
 def _waiting(node: Node) -> list[Node]:

@@ -1736,3 +1736,44 @@ def test_narrow_floats_are_deferred_as_all_others():
     for dtype in NARROW:
         y = own(np.tile(tame(dtype), 12)) + own(np.tile(tame(dtype), 12))
         assert waits(y)
+
+
+def test_after_a_computation_without_memory_another_thread_may_write(monkeypatch):
+    x = large()
+    y = x + 1.0
+    with monkeypatch.context() as patch:
+        patch.setattr(_pool, "allocate", lambda *_: (_ for _ in ()).throw(MemoryError()))
+        with pytest.raises(MemoryError):
+            np.asarray(y)
+    del y
+    thread = threading.Thread(target=operator.setitem, args=(x, ..., 0.0), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_the_child_of_a_fork_does_not_wait_for_the_threads_of_its_parent():
+    done = in_process(
+        "import os, threading, warnings\n"
+        "warnings.simplefilter('ignore')\n"  # Python 3.12 warns of forks in a process with threads
+        "import candela_xp as xp\n"
+        "with xp.settings(defer_min_bytes=0):\n"
+        "    x = xp.ones(5000)\n"
+        "    y = x + 1.0\n"
+        "kernel, begun, go = y._node.kernel, threading.Event(), threading.Event()\n"
+        "def slow(*operands, out):\n"
+        "    begun.set(); go.wait(20)\n"
+        "    return kernel(*operands, out=out)\n"
+        "y._node.kernel = slow\n"
+        "thread = threading.Thread(target=xp.materialize, args=(y,)); thread.start(); begun.wait(20)\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    go.set()\n"
+        "    x[...] = 3.0\n"
+        "    os._exit(int(float(x[0]) != 3.0))\n"
+        "status = os.waitpid(child, 0)[1]\n"
+        "go.set(); thread.join()\n"
+        "raise SystemExit(status)\n"
+    )
+    assert done.returncode == 0, done.stderr

@@ -13,6 +13,8 @@ from statistics import median
 from typing import NamedTuple
 
 FEWEST_ROUNDS = 3
+# Threads of OpenMP spin for some milliseconds when their work is done, on the core that the next library needs.
+PAUSE = 0.005  # seconds before each turn
 
 
 class Timing(NamedTuple):
@@ -61,6 +63,8 @@ def side_by_side(
         # In another order each round, so that nobody always follows the same neighbour, whose threads may still spin.
         for name in random.sample(names, len(names)):
             function, (count, _) = functions[name], paces[name]
+            time.sleep(PAUSE)
+            function()  # into the cache again
             start = time.perf_counter()
             for _ in range(count):
                 function()

@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from candela_xp import _device, _dtypes, _modes, _public, _settings, _walk
+from candela_xp import _device, _dtypes, _modes, _public, _walk
 from candela_xp._array import SCALARS, NDArray, Scalar, as_python_scalar, checked_array
 from candela_xp._device import Device
 from candela_xp._dtypes import DType
@@ -125,7 +125,7 @@ def astype(x: NDArray, dtype: DType, /, *, copy: bool = True, device: Device | N
         raise TypeError(f"astype: {array._dtype} to {target} would drop the imaginary part; use real or imag first")
     if target is array._dtype and place is array._device and not copy:
         return array
-    if place is array._device and (array._node is not None or array.nbytes >= _settings.defer_floor):
+    if place is array._device and _public.is_large(array):
         made = _public.deferred("astype", _conversion(array, target), row_major=True)
         if made is not None:
             return made

@@ -606,7 +606,7 @@ def clip(
             if _dtypes.scalar_dtype("clip", compute, value) is not compute:
                 raise TypeError(f"clip: {name}={value!r} doesn't promote to {compute}; use astype on x")
             bounds.append(scalar_array("clip", value, compute))
-    return _public.computed("clip", _public.Prepared(kernel, (array, *bounds), compute, compute, array._device))
+    return _public.computed("clip", kernel, (array, *bounds), compute, compute, array._device)
 
 
 def _bound(name: str, x: NDArray, bound: NDArray, compute: DType) -> NDArray:

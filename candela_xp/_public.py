@@ -74,7 +74,7 @@ class Prepared(NamedTuple):
         """The operands as NumPy arrays in the dtype of the kernel."""
         compute = self.compute
         return [
-            (x._numpy() if compute is None else cast(x, compute)) if isinstance(x, NDArray) else x
+            x if type(x) is not NDArray else x._numpy() if compute is None or x._dtype is compute else cast(x, compute)
             for x in self.operands
         ]
 
@@ -82,7 +82,7 @@ class Prepared(NamedTuple):
 class Operation:
     """An elementwise function: its name, the kinds it is defined for, its kernels, the dtype of its result."""
 
-    __slots__ = ("kinds", "name", "result", "table")
+    __slots__ = ("kinds", "name", "quick", "result", "table")
 
     def __init__(self, name: str, kinds: str, result: str) -> None:
         self.name = name
@@ -91,6 +91,8 @@ class Operation:
         self.table: list[Entry | None] = [
             self._entry(dtype, dtype) if dtype.kind in self.kinds else None for dtype in DTYPES.values()
         ]
+        # Kernel and dtype of the result as plain tuples, which Python unpacks in a third of the time.
+        self.quick = [None if entry is None else (entry.kernel, entry.result) for entry in self.table]
 
     def _entry(self, dtype: DType, compute: DType) -> Entry:
         result = compute
@@ -190,22 +192,39 @@ def cast(array: NDArray, dtype: DType) -> NumPyArray:
     return view if array._dtype is dtype else view.astype(dtype.dtype)
 
 
-def computed(name: str, prepared: Prepared) -> NDArray:
-    """The result of a kernel: pending where it is large, else computed at once.
+def computed(
+    name: str, kernel: Kernel, operands: Sequence[Any], compute: DType | None, result: DType, device: Device
+) -> NDArray:
+    """The result of a kernel: pending where it is large, else computed at once; the fields are those of `Prepared`.
 
     Raises
     ------
     ValueError
         The shapes don't broadcast, or the kernel refuses the values.
     """
-    made = deferred(name, prepared)
-    if made is not None:
-        return made
-    operands = prepared.views()
+    # Broadcasting can make much of little, but no more than the product of the sizes.
+    most: float = 1
+    views: list[Any] = []
+    for x in operands:
+        view = x
+        if type(x) is NDArray:
+            view = x._view
+            if view is None:
+                view = x._peek()
+            most *= view.nbytes
+            if compute is not None and x._dtype is not compute and most < _settings.defer_floor:
+                view = view.astype(compute.dtype)
+        views.append(view)
+    if most >= _settings.defer_floor:
+        prepared = Prepared(kernel, tuple(operands), compute, result, device)
+        made = deferred(name, prepared)
+        if made is not None:
+            return made
+        views = prepared.views()
     try:
-        return NDArray(prepared.kernel(*operands, out=...), prepared.result, prepared.device)
+        return NDArray(kernel(*views, out=...), result, device)
     except ValueError as error:
-        raise unusable(name, error, *operands) from None
+        raise unusable(name, error, *views) from None
 
 
 # Kernels that refuse values, which has to be at the call: integers to negative powers.
@@ -265,7 +284,7 @@ def converted(x: NDArray, dtype: DType) -> NDArray:
     if x._dtype is dtype:
         return x
     made = None
-    if x._node is not None or x.nbytes >= _settings.defer_floor:
+    if is_large(x):
         made = deferred("astype", Prepared(assign, (x,), None, dtype, x._device))
     return NDArray(cast(x, dtype), dtype, x._device) if made is None else made
 
@@ -316,22 +335,32 @@ def large(x: NDArray) -> Operand | None:
     return Operand(x._memory, x.layout, x._dtype.dtype)
 
 
+def is_large(x: NDArray) -> bool:
+    """Whether `elements` and `large` are worth asking: most arrays are small, and this is quick."""
+    view = x._view
+    return view is None or view.nbytes >= _settings.defer_floor
+
+
 def _references(x: Any) -> int:
-    return getrefcount(x)
+    array = x
+    return getrefcount(array)
 
 
 def _through_a_helper(x: Any) -> int:
     return _references(x)
 
 
-# The reference count of a temporary argument as a helper of the called function finds it. One more, and a variable
-# holds it. Where Python counts fewer references than there are, a held array passes for a temporary one: what is
-# pending is then computed once more when it is wanted.
+# The reference count of a temporary argument as a helper of the called function finds it that has another name for it.
+# One more, and a variable holds it. Where Python counts fewer references than there are, a held array passes for a
+# temporary one: what is pending is then computed once more when it is wanted.
 _OF_A_TEMPORARY = _through_a_helper(object())
 
 
 def is_held(references: int) -> bool:
-    """Whether more than the call holds an array, by the reference count that a helper of the called function finds."""
+    """Whether more than the call holds an array.
+
+    By the reference count that a helper of the called function finds that has two names for it.
+    """
     return references > _OF_A_TEMPORARY
 
 
@@ -341,19 +370,19 @@ WAITING = frozenset({"ignore", "warn"})
 
 def unary(operation: Operation) -> Callable[[Any], NDArray]:
     """The function of one array that an operation is."""
-    table = operation.table
+    quick = operation.quick
     heavy = weight(operation.name)
     ndarray, asarray, new = np.ndarray, np.asarray, object.__new__
 
     def function(x: Any, /) -> NDArray:
         if type(x) is NDArray:
-            found = table[x._dtype.number]
+            found = quick[x._dtype.number]
             if found is not None:
                 view: Any = x._view
                 if view is None:
                     view = x._peek()
                 if view.nbytes * heavy < _settings.defer_floor:
-                    kernel, _, result = found
+                    kernel, result = found
                     made = kernel(view)
                     array = new(NDArray)  # 30 ns less than calling the class
                     array._view = made if type(made) is ndarray else asarray(made)
@@ -361,10 +390,10 @@ def unary(operation: Operation) -> Callable[[Any], NDArray]:
                     array._device = x._device
                     array._layout = array._buffer = array._node = None
                     return array
-                waiting = alike(operation.name, found, x)
+                waiting = alike(operation, x)
                 if waiting is not None:
                     return waiting
-        return computed(operation.name, operation.prepare_one(x))
+        return computed(operation.name, *operation.prepare_one(x))
 
     return function
 
@@ -381,7 +410,7 @@ _KEEPING: dict[str, frozenset[type]] = {
 
 def binary(operation: Operation) -> Callable[[Any, Any], Any]:
     """The function of two operands that an operation is; NotImplemented where one is of a type we don't know."""
-    table = operation.table
+    quick = operation.quick
     ndarray, asarray, new = np.ndarray, np.asarray, object.__new__
 
     def function(x1: Any, x2: Any, /) -> Any:
@@ -390,9 +419,9 @@ def binary(operation: Operation) -> Callable[[Any, Any], Any]:
         # is 25 ns less than out=... for every array, and 80 ns more for those of no axes.
         if type(x1) is NDArray:
             dtype = x1._dtype
-            found = table[dtype.number]
+            found = quick[dtype.number]
             if found is not None:
-                kernel, _, result = found
+                kernel, result = found
                 if type(x2) is NDArray:
                     device = x1._device
                     if dtype is x2._dtype and device is x2._device:
@@ -415,7 +444,7 @@ def binary(operation: Operation) -> Callable[[Any, Any], Any]:
                             array._device = device
                             array._layout = array._buffer = array._node = None
                             return array
-                        waiting = alike(operation.name, found, x1, x2)
+                        waiting = alike(operation, x1, x2)
                         if waiting is not None:
                             return waiting
                 elif type(x2) in _KEEPING[dtype.kind]:
@@ -434,24 +463,24 @@ def binary(operation: Operation) -> Callable[[Any, Any], Any]:
                             except ValueError as error:
                                 raise unusable(operation.name, error, scalar) from None
                     else:
-                        waiting = alike(operation.name, found, x1, x2)
+                        waiting = alike(operation, x1, x2)
                         if waiting is not None:
                             return waiting
         prepared = operation.prepare_two(x1, x2)
         if prepared is None:
             return undecided(operation.name, x1, x2)
-        return computed(operation.name, prepared)
+        return computed(operation.name, *prepared)
 
     return function
 
 
-def alike(name: str, entry: Entry, x1: NDArray, *others: Any) -> NDArray | None:
+def alike(operation: Operation, x1: NDArray, *others: Any) -> NDArray | None:
     """What `computed` gives for the commonest of large operands, in half the time; None for all others.
 
     That is a large array, alone, with another of its shape, dtype and device, or with a scalar that takes its dtype.
     """
-    kernel, compute, result = entry
-    dtype = x1._dtype
+    name, dtype = operation.name, x1._dtype
+    kernel, compute, result = operation.entry(dtype)
     if compute is not dtype or kernel in _REFUSING:
         return None
     shape = x1.shape
@@ -509,15 +538,18 @@ def in_place(operation: Operation) -> Callable[[Any, Any], Any]:
     def function(x1: NDArray, x2: Any, /) -> Any:
         prepared: Prepared | None
         found = table[x1._dtype.number]
-        if found is not None and _added_directly(name, found, x1, x2):
-            return x1
-        if found is not None and type(x2) is NDArray and x1._dtype is x2._dtype and x1._device is x2._device:
-            kernel, compute, result = found
-            prepared = Prepared(kernel, (x1, x2), compute, result, x1._device)
+        if found is not None:
+            if _written_over(name, found, x1, x2):
+                return x1
+            if type(x2) is NDArray and x1._dtype is x2._dtype and x1._device is x2._device:
+                kernel, compute, result = found
+                prepared = Prepared(kernel, (x1, x2), compute, result, x1._device)
+            else:
+                prepared = operation.prepare_two(x1, x2)
         else:
             prepared = operation.prepare_two(x1, x2)
-            if prepared is None:
-                return undecided(operation.name, x1, x2)
+        if prepared is None:
+            return undecided(operation.name, x1, x2)
         if x1._node is None:
             x1._check_writable(name)
         fill_in_place(name, x1, prepared.result, [np.shape(x) for x in prepared.operands])
@@ -528,25 +560,41 @@ def in_place(operation: Operation) -> Callable[[Any, Any], Any]:
     return function
 
 
-def _added_directly(name: str, entry: Entry, x1: NDArray, x2: Any) -> bool:
-    """Let a ufunc write over its first operand, if nothing speaks against it: arrays of one shape, dtype and device.
+def _written_over(name: str, entry: Entry, x1: NDArray, x2: Any) -> bool:
+    """Let a ufunc write over its first operand, if nothing speaks against it; False if something may.
 
-    Also for all but the largest arrays: planning takes longer than the cache saves.
+    The second is an array of the same shape, dtype and device, or a scalar that takes the dtype. For all but the
+    largest arrays: planning takes longer than the cache saves.
     """
     kernel, _, result = entry
     dtype = x1._dtype
-    if type(x2) is not NDArray or dtype is not x2._dtype or x1._device is not x2._device or result is not dtype:
+    if x1._node is not None or result is not dtype or type(kernel) is not np.ufunc or kernel is np.power:
         return False
-    if x1._node is not None or x2._node is not None or type(kernel) is not np.ufunc or kernel is np.power:
-        return False
-    target, operand = x1._numpy(), x2._numpy()
+    target = x1._numpy()
     nbytes = target.nbytes
-    if target.shape != operand.shape or nbytes <= SAFE_BYTES or nbytes >= _settings.defer_floor * WHOLE:
+    if nbytes >= _settings.defer_floor * WHOLE:  # never where that is 0
+        return False
+    operand: Any
+    if type(x2) is NDArray:
+        if dtype is not x2._dtype or x1._device is not x2._device or x2._node is not None:
+            return False
+        operand = x2._numpy()
+        if target.shape != operand.shape:
+            return False
+    elif type(x2) in _KEEPING[dtype.kind] and not dtype.extension:
+        try:
+            operand = np.asarray(x2, dtype.dtype)
+        except OverflowError:
+            return False
+    else:
         return False
     x1._check_writable(name)
-    if "raise" in np.geterr().values():
+    if nbytes <= SAFE_BYTES:
+        target[...] = kernel(target, operand)
+    elif "raise" in np.geterr().values():
         return False
-    kernel(target, operand, out=target)
+    else:
+        kernel(target, operand, out=target)
     return True
 
 

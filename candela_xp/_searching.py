@@ -29,7 +29,7 @@ def _place_of(function: str, kernel: Any, x: Any, axis: int | None, keepdims: bo
     place = None if axis is None else _index.normalise_axis(function, axis, array.ndim)
     if (array.size if place is None else array.shape[place]) == 0:
         raise ValueError(f"{function}: no elements to choose from in shape {array.shape}")
-    found = None if place is None or array._dtype.kernels == "narrow" else _public.large(array)
+    found = _public.large(array) if _public.is_large(array) and array._dtype.kernels != "narrow" else None
     if place is not None and found is not None and _reduce.is_far(found, place):
         places = _reduce.extreme_places(kernel, found, place)
         return _indexed(np.expand_dims(places, place) if keepdims else places, array)
@@ -138,11 +138,11 @@ def count_nonzero(x: NDArray, /, *, axis: Axis = None, keepdims: bool = False) -
 
 
 def _counted(x: Any, axis: Axis, keepdims: bool) -> NDArray:
-    held = _public.is_held(getrefcount(x))
     array = checked_array("count_nonzero", "x", x)
     axes = _public.checked_axes("count_nonzero", axis, array.ndim)
-    found = _public.elements(array, axes)
+    found = _public.elements(array, axes) if _public.is_large(array) else None
     if found is not None:
+        held = _public.is_held(getrefcount(x))
         reduction = _reduce.counting()
         return _indexed(_reduce.blocked(found, axes, reduction, keepdims=bool(keepdims), held=held), array)
     view = array._numpy()
@@ -319,8 +319,7 @@ def where(condition: NDArray, x1: NDArray | Scalar, x2: NDArray | Scalar, /) -> 
         _modes.allow("other kinds in boolean functions", f"where: condition is {mask._dtype}, not bool")
         mask = _elementwise.not_equal(mask, 0)
     a, b, dtype = chosen_operands("where", mask, x1, x2)
-    kernel = _kernels.where
-    return _public.computed("where", _public.Prepared(kernel, (mask, a, b), None, dtype, mask._device))
+    return _public.computed("where", _kernels.where, (mask, a, b), None, dtype, mask._device)
 
 
 def chosen_operands(function: str, first: NDArray, x1: Any, x2: Any) -> tuple[Any, Any, DType]:

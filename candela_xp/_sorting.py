@@ -109,7 +109,7 @@ def sort(x: NDArray, /, *, axis: int = -1, descending: bool = False, stable: boo
     Source: array API 2025.12, ``sort``; in the standard since 2021.12.
     """
     array, place = _arguments("sort", x, axis)
-    found = None if array._dtype.kernels == "narrow" else _public.large(array)
+    found = _public.large(array) if _public.is_large(array) and array._dtype.kernels != "narrow" else None
     if found is not None:
         target = _walk.allocated(array.shape, _walk.preferred_order(array.shape, (found.layout,)), found.dtype)
         _walk.lines(found, place, partial(_sorted, axis=-1, descending=descending), target, keeps_axis=True)
@@ -153,7 +153,7 @@ def argsort(x: NDArray, /, *, axis: int = -1, descending: bool = False, stable: 
     """
     array, place = _arguments("argsort", x, axis)
     dtype = _dtypes.DEFAULT_INDEX
-    found = None if array._dtype.kernels == "narrow" else _public.large(array)
+    found = _public.large(array) if _public.is_large(array) and array._dtype.kernels != "narrow" else None
     if found is not None:
         target = _walk.allocated(array.shape, _walk.preferred_order(array.shape, (found.layout,)), dtype.dtype)
         function = partial(_places, axis=-1, descending=descending, stable=stable)

@@ -10,7 +10,7 @@ import numpy as np
 from candela_xp import _dtypes, _index, _modes, _public, _reduce
 from candela_xp._array import NDArray, as_python_scalar, checked_array
 from candela_xp._dtypes import DType
-from candela_xp._public import checked_axes, elements, is_held, named_dtype
+from candela_xp._public import checked_axes, elements, is_held, is_large, named_dtype
 from candela_xp._revisions import public
 
 Axis = int | tuple[int, ...] | None
@@ -60,7 +60,6 @@ def _checked_cast(function: str, x: NDArray, dtype: Any) -> DType | None:
 
 
 def _summed(function: str, x: Any, axis: Axis, dtype: Any, keepdims: bool, *, widen_floats: bool = False) -> NDArray:
-    held = is_held(getrefcount(x))
     array = _operand(function, x, "numeric")
     target = _checked_cast(function, array, dtype)
     if target is None:
@@ -71,8 +70,9 @@ def _summed(function: str, x: Any, axis: Axis, dtype: Any, keepdims: bool, *, wi
     compute = _compute_dtype(target)
     # Integers widen while they are added up: converting them first would only take time.
     whole = target.kind in ("int", "uint") and array._dtype.kind != "float"
-    found = elements(array, axes, None if whole else compute)
+    found = elements(array, axes, None if whole else compute) if is_large(array) else None
     if found is not None:
+        held = is_held(getrefcount(x))
         reduction = _reduce.adding(compute) if function == "sum" else _reduce.by_ufunc(np.multiply, compute)
         result = _reduce.blocked(found, axes, reduction, keepdims=bool(keepdims), held=held)
         return _finished(result, target, array)
@@ -221,7 +221,6 @@ def mean(x: NDArray, /, *, axis: Axis = None, keepdims: bool = False, dtype: DTy
 
 
 def _averaged(x: Any, axis: Axis, keepdims: bool, dtype: Any) -> NDArray:
-    held = is_held(getrefcount(x))
     array = _operand("mean", x, "floating-point")
     target = _mean_dtype("mean", array)
     if dtype is not None:
@@ -231,8 +230,9 @@ def _averaged(x: Any, axis: Axis, keepdims: bool, dtype: Any) -> NDArray:
             raise TypeError(f"mean: dtype={target} is no floating-point dtype")
     axes = checked_axes("mean", axis, array.ndim)
     compute = _compute_dtype(target)
-    found = elements(array, axes, compute)
+    found = elements(array, axes, compute) if is_large(array) else None
     if found is not None:
+        held = is_held(getrefcount(x))
         reduction = _reduce.averaging(compute, _reduce.count(array.shape, axes))
         return _finished(_reduce.blocked(found, axes, reduction, keepdims=bool(keepdims), held=held), target, array)
     view, compute = _computed(array, target)
@@ -240,7 +240,6 @@ def _averaged(x: Any, axis: Axis, keepdims: bool, dtype: Any) -> NDArray:
 
 
 def _spread(function: str, x: Any, axis: Axis, correction: float, keepdims: bool) -> tuple[Any, DType, NDArray]:
-    held = is_held(getrefcount(x))
     array = _operand(function, x, "real floating-point")
     if isinstance(correction, np.generic):
         correction = as_python_scalar(function, correction)  # type: ignore[assignment]  # checked next
@@ -249,8 +248,9 @@ def _spread(function: str, x: Any, axis: Axis, correction: float, keepdims: bool
     source = _mean_dtype(function, array)
     axes = checked_axes(function, axis, array.ndim)
     compute = _compute_dtype(source)
-    found = elements(array, axes, compute)
+    found = elements(array, axes, compute) if is_large(array) else None
     if found is not None:
+        held = is_held(getrefcount(x))
         reduction = _reduce.spreading(compute, _reduce.count(array.shape, axes) - correction)
         variance = _reduce.blocked(found, axes, reduction, keepdims=bool(keepdims), held=held)
     else:
@@ -333,14 +333,14 @@ def std(x: NDArray, /, *, axis: Axis = None, correction: float = 0.0, keepdims: 
 
 
 def _extreme(function: str, kernel: np.ufunc, x: Any, axis: Axis, keepdims: bool) -> NDArray:
-    held = is_held(getrefcount(x))
     array = _operand(function, x, "real")
     axes = checked_axes(function, axis, array.ndim)
     if any(array.shape[a] == 0 for a in axes):
         raise ValueError(f"{function}: no elements along axes {axes} of shape {array.shape}")
     compute = _compute_dtype(array._dtype)
-    found = elements(array, axes, compute)
+    found = elements(array, axes, compute) if is_large(array) else None
     if found is not None:
+        held = is_held(getrefcount(x))
         reduction = _reduce.by_ufunc(kernel, compute)
         result = _reduce.blocked(found, axes, reduction, keepdims=bool(keepdims), held=held)
         return _finished(result, array._dtype, array)
@@ -427,7 +427,7 @@ def _scanned(function: str, kernel: np.ufunc, x: Any, axis: int | None, dtype: A
         axis = 0
     place = _index.normalise_axis(function, axis, array.ndim)
     compute = _compute_dtype(target)
-    found = None if array._dtype.kernels == "narrow" else _public.large(array)
+    found = _public.large(array) if is_large(array) and array._dtype.kernels != "narrow" else None
     if found is not None and _reduce.is_far(found, place):
         scanned = _reduce.scan_far(kernel, found, place, compute, include_initial=bool(include_initial))
         return _finished(scanned.view(), target, array)

@@ -17,11 +17,13 @@ Axis = int | tuple[int, ...] | None
 
 
 def _truth(function: str, kernel: np.ufunc, x: Any, axis: Axis, keepdims: bool) -> NDArray:
-    held = _public.is_held(getrefcount(x))
     array = checked_array(function, "x", x)
     axes = checked_axes(function, axis, array.ndim)
-    found = _public.elements(array, axes, np.dtype(np.float32) if array._dtype.kernels == "narrow" else None)
+    found = None
+    if _public.is_large(array):
+        found = _public.elements(array, axes, np.dtype(np.float32) if array._dtype.kernels == "narrow" else None)
     if found is not None:
+        held = _public.is_held(getrefcount(x))
         reduction = _reduce.by_ufunc(kernel, np.dtype(np.bool_))
         truth = _reduce.blocked(found, axes, reduction, keepdims=bool(keepdims), held=held)
         return _public.wrapped(truth, _dtypes.bool_, array._device)

@@ -16,9 +16,9 @@ import numpy as np
 from candela_xp import _reduce
 from candela_xp._array import NDArray, as_python_scalar, checked_array
 from candela_xp._dtypes import float32
-from candela_xp._public import checked_axes, elements, is_held
+from candela_xp._public import checked_axes, elements, is_held, is_large
 from candela_xp._revisions import public
-from candela_xp.linalg._core import Array, core, core_dtype, finished, result_dtype, working
+from candela_xp.linalg._core import Array, core, core_dtype, finished, in_pieces, parse, result_dtype, working
 
 
 def _sum(a: Array) -> Array:
@@ -145,14 +145,16 @@ def vector_norm(
 
 
 def _vector_norm(x: Any, axis: Any, keepdims: bool, ord: Any) -> NDArray:
-    held = is_held(getrefcount(x))
     array = checked_array("vector_norm", "x", x)
     common = core_dtype("vector_norm", "floating-point", [array._dtype])
     order = _checked_order("vector_norm", ord, "a real number")
     axes = checked_axes("vector_norm", axis, array.ndim)
     compute = float32 if common.kernels == "narrow" else common
-    found = elements(array, axes, compute.dtype) if order in (0, 1, 2, math.inf, -math.inf) else None
+    found = None
+    if is_large(array) and order in (0, 1, 2, math.inf, -math.inf):
+        found = elements(array, axes, compute.dtype)
     if found is not None:
+        held = is_held(getrefcount(x))
         norms = _norm_by_blocks(found, axes, order, keepdims=bool(keepdims), held=held)
         if norms is not None:
             return finished(norms, result_dtype(common, "real"), array._device)
@@ -259,12 +261,15 @@ def _row_sums(x: Array) -> Array:
     return _reduce.add(np.abs(x), (x.ndim - 1,), x.real.dtype, keepdims=False)
 
 
+_svdvals = in_pieces(lambda x: np.linalg.svd(x, compute_uv=False), parse("(m,n)->(k)"), weight=6)
+
+
 def _singular_values(x: Array, at_infinity: float) -> Array:
     """Singular values, descending; of a matrix with infinities what the caller says, of one with NaN all NaN."""
     finite = np.asarray(np.isfinite(x).all(axis=(-2, -1), keepdims=True))
     # LAPACK must not see the others: its iteration may not end.
     sound: Array = x if finite.all() else np.where(finite, x, 0)
-    values: Array = np.linalg.svd(sound, compute_uv=False)
+    values: Array = _svdvals(sound)
     if sound is x:
         return values
     finite = finite[..., 0, 0]

@@ -8,7 +8,7 @@ look-up and the kernel; everything else goes through `prepare`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
+from math import inf, prod
 from operator import index as as_index
 from sys import getrefcount
 from typing import Any, NamedTuple
@@ -210,7 +210,10 @@ def computed(
         if type(x) is NDArray:
             view = x._view
             if view is None:
-                view = x._peek()
+                if x._node is not None:
+                    most = inf
+                    break
+                view = x._numpy()
             most *= view.nbytes
             if compute is not None and x._dtype is not compute and most < _settings.defer_floor:
                 view = view.astype(compute.dtype)

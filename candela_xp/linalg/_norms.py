@@ -213,22 +213,33 @@ class _Unsafe(Exception):
     """Squares overflow, or vanish among the subnormal numbers."""
 
 
-_PIECE = 2**14
+_PIECE = 1024
 
 
 def _squares(values: Array) -> Any:
     """The sum of squares of the magnitudes along one axis, in float64.
 
-    The square of a float32 number is a float64 number exactly, and its sums don't drift.
+    float32 is multiplied and added in pieces of its own dtype, so short that no more than two bits are lost, where
+    squares are far from the ends of its range; else as float64, in which its squares are exact. (10^6 elements: 0.1
+    ms, and 0.33 as float64.)
     """
     parts = (values.real, values.imag) if values.dtype.kind == "c" else (values,)
     if values.real.dtype == np.float64:
         return sum([np.dot(part, part) for part in parts])
-    # In pieces that stay in the cache: 10^6 float32 at once took four times as long.
-    pieces = (
-        part[start : start + _PIECE].astype(np.float64) for part in parts for start in range(0, part.size, _PIECE)
-    )
-    return sum([np.dot(piece, piece) for piece in pieces])
+    return sum([_single_squares(part) for part in parts])
+
+
+def _single_squares(part: Array) -> Any:
+    pieces = part.size // _PIECE
+    rows = part[: pieces * _PIECE].reshape(pieces, _PIECE)
+    if part.dtype == np.float32 and pieces > 1:
+        sums = np.vecdot(rows, rows)
+        if sums.min() > 1e-25 and sums.max() < 1e25:
+            rest = part[pieces * _PIECE :].astype(np.float64)
+            return sums.sum(dtype=np.float64) + np.dot(rest, rest)
+    # OpenBLAS wakes its threads for dot products from 10^4 elements on: these are shorter.
+    wide = [part[start : start + 2**13].astype(np.float64) for start in range(0, part.size, 2**13)]
+    return sum([np.dot(piece, piece) for piece in wide])
 
 
 def _is_safe(squares: Array) -> bool:
@@ -261,7 +272,7 @@ def _row_sums(x: Array) -> Array:
     return _reduce.add(np.abs(x), (x.ndim - 1,), x.real.dtype, keepdims=False)
 
 
-_svdvals = in_pieces(lambda x: np.linalg.svd(x, compute_uv=False), parse("(m,n)->(k)"), weight=6)
+_svdvals = in_pieces(lambda x: np.linalg.svd(x, compute_uv=False), parse("(m,n)->(k)"), weight=32)
 
 
 def _singular_values(x: Array, at_infinity: float) -> Array:

@@ -171,6 +171,15 @@ class Reduction(NamedTuple):
 
 
 def blocked(x: Node | Operand, axes: Axes, reduction: Reduction, *, keepdims: bool, held: bool = True) -> NumPyArray:
+    """Reduce an expression or memory over axes, block by block, see `_blocked`."""
+    result = _blocked(x, axes, reduction, keepdims=keepdims, held=held)
+    assert result is not None, "only ordered reductions may have to be done otherwise"
+    return result
+
+
+def _blocked(
+    x: Node | Operand, axes: Axes, reduction: Reduction, *, keepdims: bool, held: bool, ordered: bool = False
+) -> NumPyArray | None:
     """Reduce an expression or memory over axes, block by block; a pending array need not exist for that.
 
     Which elements are reduced together follows from shape and layout alone: the result doesn't depend on the number of
@@ -188,12 +197,18 @@ def blocked(x: Node | Operand, axes: Axes, reduction: Reduction, *, keepdims: bo
         Keep the axes with length 1.
     held
         Whether a variable may still want the array that is reduced; then a pending one is stored on the way.
+    ordered
+        Whether blocks have to follow each other as the elements do, and lie along the reduced axes; None where they
+        don't.
     """
     shape = x.shape if isinstance(x, Node) else x.layout.shape
     chain = Chain(x, keep_root=False, reduced=axes, held=held)
     walk = chain.walk
     grid = walk.grid
     far = tuple([place for place, group in enumerate(walk.axes) if group[0] in axes])
+    if ordered and (far != (len(grid) - 1,) or list(walk.axes[-1]) != sorted(walk.axes[-1])):
+        chain.close()
+        return None
     near = [place for place in range(len(grid)) if place not in far]
     cells = prod([grid[place] for place in far])
     partials = [np.empty((cells, *[walk.shape[place] for place in near]), dtype) for dtype in reduction.dtypes]
@@ -298,6 +313,28 @@ def spreading(dtype: np.dtype[Any], divisor: float) -> Reduction:
         return _over(np.asarray(total), divisor)
 
     return Reduction(block, (dtype, real), finish)
+
+
+def extreme_of(
+    kernel: Callable[..., NumPyArray], x: Node, axes: Axes, *, keepdims: bool, held: bool
+) -> NumPyArray | None:
+    """Index of the first greatest or least element of an expression over one axis, or all.
+
+    ``kernel`` is argmax or argmin. None where its blocks don't follow each other as the elements do.
+    """
+
+    def block(values: NumPyArray, over: Axes) -> tuple[NumPyArray, ...]:
+        places = np.expand_dims(kernel(values, axis=-1), -1)
+        return np.take_along_axis(values, places, -1)[..., 0], places[..., 0]
+
+    def finish(parts: list[NumPyArray], counts: NumPyArray) -> NumPyArray:
+        values, places = parts
+        places += (np.cumsum(counts) - counts).reshape(-1, *[1] * (places.ndim - 1))
+        first: NumPyArray = np.take_along_axis(places, np.expand_dims(kernel(values, axis=0), 0), 0)[0]
+        return first
+
+    reduction = Reduction(block, (x.dtype, np.dtype(np.intp)), finish)
+    return _blocked(x, axes, reduction, keepdims=keepdims, held=held, ordered=True)
 
 
 def extreme_places(kernel: Callable[..., NumPyArray], x: Operand, axis: int) -> NumPyArray:

@@ -29,7 +29,14 @@ def _place_of(function: str, kernel: Any, x: Any, axis: int | None, keepdims: bo
     place = None if axis is None else _index.normalise_axis(function, axis, array.ndim)
     if (array.size if place is None else array.shape[place]) == 0:
         raise ValueError(f"{function}: no elements to choose from in shape {array.shape}")
-    found = _public.large(array) if _public.is_large(array) and array._dtype.kernels != "narrow" else None
+    node, small = array._node, array._dtype.kernels == "narrow"
+    if node is not None and not small and array.size:
+        held = _public.is_held(getrefcount(x))
+        axes = tuple(range(array.ndim)) if place is None else (place,)
+        blocks = _reduce.extreme_of(kernel, node, axes, keepdims=bool(keepdims), held=held) if axes else None
+        if blocks is not None:
+            return _indexed(blocks, array)
+    found = _public.large(array) if not small and _public.is_large(array) else None
     if place is not None and found is not None and _reduce.is_far(found, place):
         places = _reduce.extreme_places(kernel, found, place)
         return _indexed(np.expand_dims(places, place) if keepdims else places, array)

@@ -244,3 +244,23 @@ def test_results_are_on_the_device_of_the_input_and_devices_do_not_mix() -> None
         ):  # fmt: skip
             with pytest.raises(ValueError, match=r"use to_device on one of them"):
                 call()
+
+
+@pytest.mark.parametrize("block", [1, 7, 64, 10**5])
+@pytest.mark.parametrize("shape", [(1000,), (30, 40), (40, 1), (1, 40), (7, 8, 9)])
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_the_place_of_an_extreme_of_what_waits_is_the_first(name: str, shape: tuple[int, ...], block: int) -> None:
+    random = np.random.default_rng(0)
+    whole = random.integers(0, 50, shape).astype(np.float64)
+    holes = np.where(random.random(shape) < 0.02, np.nan, whole)
+    for values in (whole, holes, np.asfortranarray(holes)):
+        x = xp.permute_dims(xp.asarray(values.T, copy=True), tuple(range(len(shape)))[::-1])
+        if values.flags.c_contiguous:
+            x = xp.asarray(values, copy=True)
+        for axis in (None, *range(len(shape))):
+            for keepdims in (False, True):
+                with xp.settings(defer_min_bytes=0, block_elements=block):
+                    got = getattr(xp, name)(x * 1.0, axis=axis, keepdims=keepdims)
+                want = np.asarray(getattr(np, name)(values, axis=axis, keepdims=keepdims))
+                assert np.array_equal(np.asarray(got), want)
+                assert got.shape == want.shape

@@ -18,6 +18,7 @@ from benchmarks import (
     _libraries,
     _machine,
     _orders,
+    _products,
     _programs,
     _reductions,
     _report,
@@ -30,7 +31,8 @@ from benchmarks._measure import FEWEST_ROUNDS, Timing, side_by_side
 from benchmarks._write import Table, page
 
 ROOT = Path(__file__).resolve().parent.parent
-CASES = [*_chains.CASES, *_reductions.CASES, *_single.CASES, *_orders.MIXED, *_orders.FAR]
+TABLES = (_chains.CASES, _reductions.CASES, _single.CASES, _orders.MIXED, _orders.FAR, _products.CASES)
+CASES = [case for table in TABLES for case in table]
 ELEMENTS = 400
 
 
@@ -71,7 +73,7 @@ def test_every_library_computes_what_numpy_does(case, libraries):
 
 
 def test_names_are_unique_in_a_table():
-    for cases in (_chains.CASES, _reductions.CASES, _single.CASES, _orders.MIXED, _orders.FAR, _programs.CASES):
+    for cases in (*TABLES, _programs.CASES):
         names = [case.name for case in cases]
         assert len(names) == len(set(names))
 

@@ -161,8 +161,8 @@ def tensordot(x1: NDArray, x2: NDArray, /, *, axes: Axes = 2) -> NDArray:
     shape1, shape2 = [a.shape[axis] for axis in kept1], [b.shape[axis] for axis in kept2]
     terms = int(np.prod([a.shape[axis] for axis in first], dtype=object))
     rows, columns = int(np.prod(shape1, dtype=object)), int(np.prod(shape2, dtype=object))
-    left = a.transpose(*kept1, *first).reshape(rows, terms)
-    right = b.transpose(*second, *kept2).reshape(terms, columns)
+    left = _matmul.matrix(a.transpose(*kept1, *first), len(kept1), (rows, terms))
+    right = _matmul.matrix(b.transpose(*second, *kept2), len(second), (terms, columns))
     return finished(_matmul.product(left, right).reshape(shape1 + shape2), common, device)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from candela_xp._array import NDArray
 from candela_xp._public import checked_choice
 from candela_xp._revisions import public
-from candela_xp.linalg._core import Array, core, refuse_nonfinite
+from candela_xp.linalg._core import Array, adjoint, core, refuse_nonfinite
 
 
 class EigResult(NamedTuple):
@@ -44,8 +44,20 @@ class SVDResult(NamedTuple):
     Vh: NDArray
 
 
+def _refuse_nonfinite_below(x: Array) -> None:
+    """Keep NaN and infinity in a lower triangle from LAPACK; what stands above plays no part.
+
+    Raises
+    ------
+    LinAlgError
+        There is one.
+    """
+    if not np.isfinite(x).all():
+        refuse_nonfinite(np.tril(x))
+
+
 @public(namespace="linalg")
-@core("(n,n)->(n,n)")
+@core("(n,n)->(n,n)", weight=2)
 def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     """Cholesky factor of each Hermitian positive definite matrix in a stack.
 
@@ -76,7 +88,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     if not upper:
         return np.linalg.cholesky(x)
     # NumPy reads the upper triangle here: handed the adjoint, that is the lower one of x.
-    return np.linalg.cholesky(np.conj(np.matrix_transpose(x)), upper=True)
+    return np.linalg.cholesky(adjoint(x), upper=True)
 
 
 def _complex(a: Array) -> Array:
@@ -85,7 +97,7 @@ def _complex(a: Array) -> Array:
 
 
 @public(namespace="linalg", since="2025.12")
-@core("(n,n)->(n),(n,n)", returns=("complex", "complex"), result=EigResult)
+@core("(n,n)->(n),(n,n)", returns=("complex", "complex"), result=EigResult, weight=300)
 def eig(x: Array, /) -> tuple[Array, Array]:
     """Eigenvalues and right eigenvectors of each square matrix in a stack.
 
@@ -121,7 +133,7 @@ def eig(x: Array, /) -> tuple[Array, Array]:
 
 
 @public(namespace="linalg")
-@core("(n,n)->(n),(n,n)", returns=("real", "same"), result=EighResult)
+@core("(n,n)->(n),(n,n)", returns=("real", "same"), result=EighResult, weight=50)
 def eigh(x: Array, /) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors of each Hermitian matrix in a stack.
 
@@ -149,13 +161,13 @@ def eigh(x: Array, /) -> tuple[Array, Array]:
     -----
     Source: array API 2025.12, ``eigh``; in the standard since 2021.12, complex since 2022.12.
     """
-    refuse_nonfinite(np.tril(x))
+    _refuse_nonfinite_below(x)
     values, vectors = np.linalg.eigh(x, "L")
     return values, vectors
 
 
 @public(namespace="linalg", since="2025.12")
-@core("(n,n)->(n)", returns="complex")
+@core("(n,n)->(n)", returns="complex", weight=125)
 def eigvals(x: Array, /) -> Array:
     """Eigenvalues of each square matrix in a stack.
 
@@ -187,7 +199,7 @@ def eigvals(x: Array, /) -> Array:
 
 
 @public(namespace="linalg")
-@core("(n,n)->(n)", returns="real")
+@core("(n,n)->(n)", returns="real", weight=24)
 def eigvalsh(x: Array, /) -> Array:
     """Eigenvalues of each Hermitian matrix in a stack.
 
@@ -214,12 +226,12 @@ def eigvalsh(x: Array, /) -> Array:
     -----
     Source: array API 2025.12, ``eigvalsh``; in the standard since 2021.12, complex since 2022.12.
     """
-    refuse_nonfinite(np.tril(x))
+    _refuse_nonfinite_below(x)
     return np.linalg.eigvalsh(x, "L")
 
 
 @public(namespace="linalg")
-@core("(m,n)->(m,k),(k,n)", returns=("same", "same"), result=QRResult)
+@core("(m,n)->(m,k),(k,n)", returns=("same", "same"), result=QRResult, weight=13)
 def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> tuple[Array, Array]:
     """QR decomposition of each matrix in a stack.
 
@@ -254,7 +266,7 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> tupl
 
 
 @public(namespace="linalg")
-@core("(m,n)->(m,m),(k),(n,n)", returns=("same", "real", "same"), result=SVDResult)
+@core("(m,n)->(m,m),(k),(n,n)", returns=("same", "real", "same"), result=SVDResult, weight=85)
 def svd(x: Array, /, *, full_matrices: bool = True) -> Any:
     """Singular value decomposition of each matrix in a stack.
 
@@ -289,7 +301,7 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> Any:
 
 
 @public(namespace="linalg")
-@core("(m,n)->(k)", returns="real")
+@core("(m,n)->(k)", returns="real", weight=32)
 def svdvals(x: Array, /) -> Array:
     """Singular values of each matrix in a stack.
 

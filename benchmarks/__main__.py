@@ -17,7 +17,19 @@ from typing import NamedTuple
 import numpy as np
 
 import candela_xp
-from benchmarks import _calls, _chains, _machine, _orders, _products, _programs, _reductions, _report, _run, _single
+from benchmarks import (
+    _calls,
+    _chains,
+    _decompositions,
+    _machine,
+    _orders,
+    _products,
+    _programs,
+    _reductions,
+    _report,
+    _run,
+    _single,
+)
 from benchmarks._cases import Case
 from benchmarks._libraries import NAMES, installed
 from benchmarks._write import TITLES, Table, libraries_of, page
@@ -30,11 +42,12 @@ CASES: dict[str, tuple[Case, ...]] = {
     "orders": _orders.MIXED,
     "far": _orders.FAR,
     "products": _products.CASES,
+    "decompositions": _decompositions.CASES,
     "programs": _programs.CASES,
 }
 SIZES, QUICK_SIZES = "1e3,1e4,1e5,1e6,1e7", "1e4,1e6"
 # A case with sizes of its own takes none above these when a quick look is wanted.
-QUICK_LARGEST = {"programs": 2000, "products": 300**2, "orders": 512**2, "far": 512**2}
+QUICK_LARGEST = {"programs": 2000, "products": 300**2, "decompositions": 20 * 16**2, "orders": 512**2, "far": 512**2}
 PEERS = tuple(dict.fromkeys([*NAMES, *_calls.PEERS]))
 
 

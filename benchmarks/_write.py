@@ -17,6 +17,7 @@ TITLES = {
     "orders": "Operands in different orders",
     "far": "Reductions, scans and sorting along each axis",
     "products": "Products of matrices",
+    "decompositions": "Stacks of matrices",
     "programs": "Programs: scikit-learn on rows of 20 features, through array API dispatch",
 }
 # Tables of single functions, told by time. The others compare libraries, told by speed.

@@ -15,6 +15,7 @@ import pytest
 from benchmarks import (
     _calls,
     _chains,
+    _decompositions,
     _libraries,
     _machine,
     _orders,
@@ -31,7 +32,15 @@ from benchmarks._measure import FEWEST_ROUNDS, Timing, side_by_side
 from benchmarks._write import Table, page
 
 ROOT = Path(__file__).resolve().parent.parent
-TABLES = (_chains.CASES, _reductions.CASES, _single.CASES, _orders.MIXED, _orders.FAR, _products.CASES)
+TABLES = (
+    _chains.CASES,
+    _reductions.CASES,
+    _single.CASES,
+    _orders.MIXED,
+    _orders.FAR,
+    _products.CASES,
+    _decompositions.CASES,
+)
 CASES = [case for table in TABLES for case in table]
 ELEMENTS = 400
 

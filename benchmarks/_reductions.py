@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks._cases import Case, Function, matrix, vector, vectors
 
-# fused: something is computed on the way; reduction: every one, as the issue counts them
+# fused: something is computed on the way; reduction: every one
 PLAIN, FUSED = ("reduction",), ("reduction", "fused")
 AXES = ((None, "all"), (0, "axis 0"), (1, "axis 1"))
 

@@ -246,6 +246,7 @@ def test_interrupts_of_a_waiting_caller_wait_for_the_workers(times):
     code = f"""
 import signal, threading, time
 from candela_xp._workers import run
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests with it ignored
 both, ended, caller = threading.Barrier(2), [], threading.main_thread()
 def task():
     both.wait()

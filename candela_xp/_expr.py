@@ -167,19 +167,19 @@ class Node:
         value = self.value
         if value is None:
             if not _settle_alone(self):
-                Chain(self, keep_root=True).run()
+                with Chain(self, keep_root=True) as chain:
+                    chain.run()
             value = self.value
             assert value is not None, "a chain publishes its root"
         return value
 
     def settle_into(self, destination: Operand) -> None:
         """Compute into memory that there is, of this shape and dtype, whose other readers are settled."""
-        chain = Chain(self, keep_root=False, destination=destination)
-        if any(_tangled(destination, x) for x in chain.operands[1:]):
-            chain.close()
-            copy_into(destination, self.settle())
-        else:
-            chain.run()
+        with Chain(self, keep_root=False, destination=destination) as chain:
+            if not any(_tangled(destination, x) for x in chain.operands[1:]):
+                chain.run()
+                return
+        copy_into(destination, self.settle())
 
 
 def _tangled(destination: Operand, operand: Operand) -> bool:
@@ -360,7 +360,7 @@ class _Stored(NamedTuple):
 
 
 class Chain:
-    """The pending nodes that lead to one, as a program.
+    """The pending nodes that lead to one, as a program; a context in which what it reads isn't written.
 
     Attributes
     ----------
@@ -415,6 +415,12 @@ class Chain:
         except BaseException:
             self.close()
             raise
+
+    def __enter__(self) -> Chain:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Let others write what the chain reads."""
@@ -483,12 +489,9 @@ class Chain:
         )
 
     def run(self, consume: Any = None) -> None:
-        """Compute, and publish what was stored; once."""
-        try:
-            run(self.walk, self.operands, self.program, self.work, consume)
-            publish(self.stored)
-        finally:
-            self.close()
+        """Compute, and publish what was stored."""
+        run(self.walk, self.operands, self.program, self.work, consume)
+        publish(self.stored)
 
 
 def publish(stored: Sequence[_Stored]) -> None:

@@ -46,6 +46,10 @@ def memory() -> dict[str, int]:
     dict
         ``in_use_bytes`` of large arrays; ``pooled_bytes`` and ``pooled_blocks`` that are free and kept;
         ``limit_bytes``, the bound for those, see `settings`.
+
+    Notes
+    -----
+    Of the whole process, in bytes; not in the standard.
     """
     return _pool.memory()
 
@@ -70,6 +74,10 @@ def explain(x: NDArray, /) -> str:
     TypeError
         ``x`` is no NDArray.
 
+    Notes
+    -----
+    Not in the standard.
+
     Examples
     --------
     >>> import candela_xp as xp
@@ -87,8 +95,8 @@ def explain(x: NDArray, /) -> str:
     node = array._node
     if node is None:
         return _line(Operand(array._memory, array.layout, array._dtype.dtype), {})
-    chain = Chain(node, keep_root=True)
-    chain.close()
+    with Chain(node, keep_root=True) as chain:
+        pass  # it is looked at, not run
     stored = {id(each.node): "" for each in chain.stored}
     lines = [_line(node, stored)]
     _branch(node, "", stored, lines, {id(node): 1})

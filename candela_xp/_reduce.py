@@ -201,13 +201,17 @@ def _blocked(
         Whether blocks have to follow each other as the elements do, and lie along the reduced axes; None where they
         don't.
     """
-    shape = x.shape if isinstance(x, Node) else x.layout.shape
-    chain = Chain(x, keep_root=False, reduced=axes, held=held)
+    with Chain(x, keep_root=False, reduced=axes, held=held) as chain:
+        return _reduced(chain, x.shape, axes, reduction, keepdims=keepdims, ordered=ordered)
+
+
+def _reduced(
+    chain: Chain, shape: Shape, axes: Axes, reduction: Reduction, *, keepdims: bool, ordered: bool
+) -> NumPyArray | None:
     walk = chain.walk
     grid = walk.grid
     far = tuple([place for place, group in enumerate(walk.axes) if group[0] in axes])
     if ordered and (far != (len(grid) - 1,) or list(walk.axes[-1]) != sorted(walk.axes[-1])):
-        chain.close()
         return None
     near = [place for place in range(len(grid)) if place not in far]
     cells = prod([grid[place] for place in far])

@@ -273,12 +273,12 @@ def assign(source: Any, /, out: Any) -> Any:
     return out
 
 
-def copy_into(destination: Operand, source: Operand, kernel: Kernel = assign) -> None:
+def copy_into(destination: Operand, source: Operand) -> None:
     """Copy element for element; the layouts have one shape and share no memory."""
     layouts = (destination.layout, source.layout)
     walk = plan(destination.layout.shape, layouts, _settings.current().block_elements, destination=0)
     work = destination.layout.len * max(destination.dtype.itemsize, source.dtype.itemsize)
-    run(walk, (destination, source), Program((Instruction(kernel, (1,), 0),)), work)
+    run(walk, (destination, source), Program((Instruction(assign, (1,), 0),)), work)
 
 
 def packed(source: Operand, order: DimOrder | None = None, dtype: np.dtype[Any] | None = None) -> Operand:

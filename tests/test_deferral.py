@@ -13,13 +13,11 @@ import math
 import operator
 import os
 import pickle
-import subprocess
 import sys
 import threading
 import tracemalloc
 import warnings
 import weakref
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,9 +38,10 @@ from oracles import (
     tame,
     twin,
 )
+from processes import in_process
 
 import candela_xp as xp
-from candela_xp import _expr, _pool, _revisions, _walk, settings
+from candela_xp import _expr, _pool, _reduce, _revisions, _walk, settings
 from candela_xp._expr import MAX_NODES, MAX_SOURCES, SMALL_SOURCE, Node
 from candela_xp._walk import Operand
 
@@ -1564,19 +1563,6 @@ def test_an_expression_made_while_a_write_settles_its_operand_is_read_before_the
 # -- fork ------------------------------------------------------------------------------------------------
 
 
-def in_process(code):
-    """Run Python code in a process of its own, with the default settings."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("CANDELA_XP_")}
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**environment, "PYTHONPATH": str(Path(xp.__file__).parent.parent)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_the_child_of_a_fork_can_force_what_the_parent_left_pending():
     done = in_process(
@@ -1777,3 +1763,17 @@ def test_the_child_of_a_fork_does_not_wait_for_the_threads_of_its_parent():
         "raise SystemExit(status)\n"
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_after_a_reduction_that_fails_another_thread_may_write(monkeypatch):
+    x = large()
+    y = x + 1.0
+    with monkeypatch.context() as patch:
+        patch.setattr(_reduce, "_reduced", lambda *_, **__: (_ for _ in ()).throw(MemoryError()))
+        with pytest.raises(MemoryError):
+            xp.sum(y)
+    del y
+    thread = threading.Thread(target=operator.setitem, args=(x, ..., 0.0), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()

@@ -5,16 +5,13 @@ from __future__ import annotations
 import gc
 import itertools
 import os
-import subprocess
-import sys
 import threading
 import weakref
-from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import in_process
 
-import candela_xp
 from candela_xp import _settings, _workers, settings
 from candela_xp._workers import run
 
@@ -33,19 +30,6 @@ class Meeting:
         self.threads.append(threading.current_thread())
         self.barrier.wait()
         self.last(number)
-
-
-def in_process(code, *options):
-    """Run Python code in a process of its own, with the default settings."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("CANDELA_XP_")}
-    return subprocess.run(
-        [sys.executable, *options, "-c", code],
-        env={**environment, "PYTHONPATH": str(Path(candela_xp.__file__).parent.parent)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
 
 
 # -- who runs it -----------------------------------------------------------------------------------------

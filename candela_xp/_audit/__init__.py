@@ -1,0 +1,1 @@
+"""The audit: which backends the code under it would break on."""

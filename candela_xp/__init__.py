@@ -153,6 +153,7 @@ complex64: DType = DTYPES["complex64"]
 complex128: DType = DTYPES["complex128"]
 bfloat16: DType = DTYPES["bfloat16"]
 float16: DType = DTYPES["float16"]
+complex32: DType = DTYPES["complex32"]
 float8_e3m4: DType = DTYPES["float8_e3m4"]
 float8_e4m3: DType = DTYPES["float8_e4m3"]
 float8_e4m3b11fnuz: DType = DTYPES["float8_e4m3b11fnuz"]
@@ -161,6 +162,13 @@ float8_e4m3fnuz: DType = DTYPES["float8_e4m3fnuz"]
 float8_e5m2: DType = DTYPES["float8_e5m2"]
 float8_e5m2fnuz: DType = DTYPES["float8_e5m2fnuz"]
 float8_e8m0fnu: DType = DTYPES["float8_e8m0fnu"]
+float6_e2m3fn: DType = DTYPES["float6_e2m3fn"]
+float6_e3m2fn: DType = DTYPES["float6_e3m2fn"]
+float4_e2m1fn: DType = DTYPES["float4_e2m1fn"]
+int2: DType = DTYPES["int2"]
+int4: DType = DTYPES["int4"]
+uint2: DType = DTYPES["uint2"]
+uint4: DType = DTYPES["uint4"]
 
 __all__ = [
     # the array and what belongs to it
@@ -171,7 +179,7 @@ __all__ = [
     # constants
     "e", "inf", "nan", "newaxis", "pi",
     # data types
-    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "complex64", "complex128", "bfloat16", "float16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "complex64", "complex128", "bfloat16", "float16", "complex32", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn", "int2", "int4", "uint2", "uint4",
     # creation
     "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "linspace", "meshgrid", "ones", "ones_like", "tril", "triu", "zeros", "zeros_like",
     # datatypes

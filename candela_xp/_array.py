@@ -33,6 +33,7 @@ from candela_xp._errors import DeviceError, ExportError, ScalarOverflowError
 from candela_xp._expr import Node, settle_readers, source
 from candela_xp._layout import Layout, new_layout
 from candela_xp._revisions import LATEST, REVISIONS, module_name
+from candela_xp._text import text
 from candela_xp._walk import Operand, dense_copy
 
 NumPyArray = np.ndarray[Any, Any]
@@ -267,7 +268,8 @@ class NDArray:
         if dtype is not None and self._dtype.dtype != dtype:
             if copy is False:
                 raise ValueError(f"__array__: {self._dtype} to {dtype} needs a copy; pass copy=None")
-            return self._numpy().astype(dtype)
+            own = _dtypes.FROM_NUMPY.get(np.dtype(dtype))
+            return self._numpy().astype(dtype) if own is None else _dtypes.converted(self._numpy(), own)
         if copy:
             return self._numpy().copy()
         view = self._shown()
@@ -368,7 +370,7 @@ class NDArray:
 
     def __repr__(self) -> str:
         """Values, dtype and, off the CPU, device."""
-        body = np.array2string(self._numpy(), separator=", ", prefix="NDArray(")
+        body = text(self._numpy(), self._dtype, "NDArray(")
         shape = f", shape={self.shape}" if 0 in self.shape and self.ndim != 1 else ""
         device = "" if self._device is _device.CPU else f", device={self._device}"
         return f"NDArray({body}{shape}, dtype={self._dtype}{device})"
@@ -575,7 +577,7 @@ class NDArray:
                     raise IndexError(f"index: an array of {part._dtype} is no index; use integers or a boolean mask")
                 masks += part._dtype.kind == "bool"
                 arrays += part._dtype.kind != "bool"
-                view = part._numpy()
+                view = _dtypes.cast(part._numpy(), part._dtype.wide)
                 result.append(_checked_indices(view) if part._dtype is _dtypes.uint64 else view)
             elif isinstance(part, np.ndarray | np.generic | list | bool):
                 foreign = True
@@ -787,9 +789,15 @@ def scalar_array(function: str, value: Scalar, dtype: DType) -> NumPyArray:
         An integer that the dtype cannot hold (an OverflowError and a ValueError).
     """
     try:
-        if dtype.extension and isinstance(value, int):
-            value = float(value)  # ml_dtypes takes no integers beyond int64
-        return np.asarray(value, dtype=dtype.dtype)
+        if not dtype.extension:
+            return np.asarray(value, dtype=dtype.dtype)
+        # ml_dtypes takes no integers beyond int64, lets those that don't fit wrap, and rounds floats twice.
+        if dtype.kernels != "narrowint":
+            return _dtypes.cast(np.asarray(value, complex if dtype.kind == "complex" else float), dtype.dtype)
+        low, high = _dtypes.limits(dtype)
+        if low <= value <= high:  # type: ignore[operator]  # complex values don't come with integer dtypes
+            return np.asarray(value, np.int8).astype(dtype.dtype)
+        raise OverflowError
     except OverflowError:
         raise ScalarOverflowError(f"{function}: {value} does not fit {dtype}; use astype on the array first") from None
 

@@ -76,8 +76,8 @@ class iinfo_object(_Info):
     min: int
 
     def __init__(self, dtype: DType) -> None:
-        known = np.iinfo(dtype.dtype)
-        self.bits, self.max, self.min = int(known.bits), int(known.max), int(known.min)
+        self.bits = dtype.bits
+        self.min, self.max = _dtypes.limits(dtype)
         self.dtype = dtype
 
 
@@ -136,21 +136,14 @@ def _conversion(array: NDArray, target: DType) -> _public.Prepared:
     """What `_cast` does, as a kernel of an expression."""
     kernel: Any = _walk.assign
     operands: tuple[Any, ...] = (array,)
-    if target.kind == "bool" and array._dtype.kind not in ("bool", "int", "uint"):
+    if target.kind == "bool" and array._dtype.kind not in ("bool", "int", "uint") and not array._dtype.extension:
         kernel, operands = np.not_equal, (array, np.zeros((), array._dtype.dtype))
-    elif array._dtype.itemsize == target.itemsize == 1 and "float8_e8m0fnu" in (target.name, array._dtype.name):
-        kernel = _assign_through_float32
     return _public.Prepared(kernel, operands, None, target, array._device)
 
 
-def _assign_through_float32(source: Any, /, out: Any) -> Any:
-    """See `_dtypes.converted`."""
-    return _walk.assign(source.astype(np.float32), out)
-
-
 def _cast(view: Any, target: DType) -> Any:
-    """A dense copy in another dtype; to bool by comparison with 0, which the narrow dtypes' own cast is not."""
-    if target.kind == "bool" and view.dtype.kind not in "biu":
+    """A dense copy in another dtype; to bool by comparison with 0, since NumPy's own cast warns of NaN."""
+    if target.kind == "bool" and view.dtype.kind in "fc":
         return np.not_equal(view, view.dtype.type(0), order="C", out=...)
     return _dtypes.converted(view, target)
 

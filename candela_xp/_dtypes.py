@@ -12,7 +12,7 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
-from candela_xp import _modes
+from candela_xp import _kernels, _modes
 
 # kind -> the names by which isdtype and dtypes(kind=...) ask for it
 KIND_NAMES: Final = {
@@ -47,13 +47,15 @@ class DType:
     extension : bool
         True for the dtypes beyond the standard.
     kernels : str
-        Which kernels compute it: its kind, or ``narrow``.
+        Which kernels compute it: its kind, or ``narrow``, ``narrowint``, ``narrowcomplex``.
+    wide : numpy.dtype
+        In which it is computed: its twin, but float32, int8 or complex64 for the narrow ones.
     number : int
         Place among all dtypes: tables of kernels are lists (a dict would hash, 60 ns a look-up).
     """
 
     __module__ = "candela_xp"  # where pickle finds the names
-    __slots__ = ("__weakref__", "bits", "dtype", "extension", "itemsize", "kernels", "kind", "name", "number")
+    __slots__ = ("__weakref__", "bits", "dtype", "extension", "itemsize", "kernels", "kind", "name", "number", "wide")
 
     def __init__(self, name: str, kind: str, bits: int, twin: Any, *, extension: bool, kernels: str) -> None:
         self.number: Final = len(DTYPES)
@@ -64,6 +66,7 @@ class DType:
         self.itemsize: Final[int] = self.dtype.itemsize
         self.extension: Final = extension
         self.kernels: Final = kernels
+        self.wide: Final[np.dtype[Any]] = _kernels.wide(self.dtype)
 
     def __repr__(self) -> str:
         """The qualified name."""
@@ -110,11 +113,16 @@ STANDARD: Final = tuple(DTYPES.values())
 
 float16 = _row("float16", "float", 16, kernels="narrow")
 bfloat16 = _row("bfloat16", "float", 16, ml_dtypes.bfloat16, kernels="narrow")
-for _name in (
-    "float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2fnuz",
-    "float8_e4m3", "float8_e3m4", "float8_e8m0fnu",
-):  # fmt: skip
-    _row(_name, "float", 8, getattr(ml_dtypes, _name), kernels="narrow")
+complex32 = _row("complex32", "complex", 32, ml_dtypes.complex32, kernels="narrowcomplex")
+for _name, _bits in {
+    "float8_e4m3fn": 8, "float8_e5m2": 8, "float8_e4m3b11fnuz": 8, "float8_e4m3fnuz": 8, "float8_e5m2fnuz": 8,
+    "float8_e4m3": 8, "float8_e3m4": 8, "float8_e8m0fnu": 8,
+    "float6_e2m3fn": 6, "float6_e3m2fn": 6, "float4_e2m1fn": 4,
+}.items():  # fmt: skip
+    _row(_name, "float", _bits, getattr(ml_dtypes, _name), kernels="narrow")
+for _bits in (2, 4):
+    _row(f"int{_bits}", "int", _bits, getattr(ml_dtypes, f"int{_bits}"), kernels="narrowint")
+    _row(f"uint{_bits}", "uint", _bits, getattr(ml_dtypes, f"uint{_bits}"), kernels="narrowint")
 EXTENSIONS: Final = tuple(d for d in DTYPES.values() if d.extension)
 
 DEFAULT_FLOAT: Final = float64
@@ -122,8 +130,8 @@ DEFAULT_COMPLEX: Final = complex128
 DEFAULT_INT: Final = int64
 DEFAULT_INDEX: Final = int64
 
-REAL_OF: Final = {complex64: float32, complex128: float64}
-COMPLEX_OF: Final = {float32: complex64, float64: complex128, complex64: complex64, complex128: complex128}
+REAL_OF: Final = {complex32: float16, complex64: float32, complex128: float64}
+COMPLEX_OF: Final = {real: number for number, real in REAL_OF.items()} | {number: number for number in REAL_OF}
 
 _SCALAR_TYPES: Final = {bool: bool_, int: int64, float: float64, complex: complex128}
 _NUMPY_SCALARS: Final = {d.dtype.type: d for d in DTYPES.values()}
@@ -158,12 +166,10 @@ def _promote_standard(a: DType, b: DType) -> DType | None:
     if a is b:
         return a
     floating = ("float", "complex")
+    if a.bits < 8 or b.bits < 8:
+        return None
     if a.kind in floating and b.kind in floating:
-        if a.kernels == "narrow" or b.kernels == "narrow":
-            return _promote_narrow(a, b)
-        wide = float64 in (a, b) or complex128 in (a, b)
-        real = float64 if wide else float32
-        return COMPLEX_OF[real] if "complex" in (a.kind, b.kind) else real
+        return _promote_floating(a, b)
     if a.kind == b.kind and a.kind in ("int", "uint"):
         return a if a.bits > b.bits else b
     if {a.kind, b.kind} == {"int", "uint"}:
@@ -173,13 +179,16 @@ def _promote_standard(a: DType, b: DType) -> DType | None:
     return None
 
 
-def _promote_narrow(a: DType, b: DType) -> DType | None:
-    """float16 and bfloat16 with each other and with wider floats; the 8-bit floats mix with nothing."""
-    if 8 in (a.bits, b.bits):
+def _promote_floating(a: DType, b: DType) -> DType | None:
+    """The wider component, complex where either is; float16 and bfloat16 meet in float32, 8 bits mix with nothing."""
+    x, y = REAL_OF.get(a, a), REAL_OF.get(b, b)
+    if 8 in (x.bits, y.bits):
         return None
-    if a.kernels == b.kernels:
-        return float32
-    return a if b.kernels == "narrow" else b
+    if x.bits == y.bits:
+        real = x if x is y else float32
+    else:
+        real = x if x.bits > y.bits else y
+    return real if a.kind == b.kind == "float" else COMPLEX_OF[real]
 
 
 def _promote_practical(a: DType, b: DType) -> DType | None:
@@ -255,7 +264,7 @@ def scalar_dtype(function: str, dtype: DType, value: bool | int | float | comple
         return dtype
     if dtype in COMPLEX_OF:
         return COMPLEX_OF[dtype]
-    if dtype.extension:
+    if dtype.kernels == "narrow":
         raise TypeError(f"{function}: cannot mix {_article(dtype)} array with a complex scalar; use astype first")
     message = f"{function}: cannot mix {_article(dtype)} array with the Python complex {value!r}"
     _modes.allow("float scalar with integers", message)
@@ -281,12 +290,22 @@ def same_kind(source: DType, target: DType) -> bool:
     return level[source.kind] <= level[target.kind]
 
 
+def limits(dtype: DType) -> tuple[int, int]:
+    """The least and the greatest number of an integer dtype."""
+    known = (ml_dtypes.iinfo if dtype.extension else np.iinfo)(dtype.dtype)
+    return int(known.min), int(known.max)
+
+
+def cast(values: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """NumPy values in another dtype; themselves where it is their own."""
+    return values if values.dtype == target else _kernels.converted(values, target)
+
+
 def converted(values: np.ndarray[Any, Any], target: DType) -> np.ndarray[Any, Any]:
     """A dense row-major copy of NumPy values in another dtype."""
-    if target.itemsize == values.itemsize == 1 and "float8_e8m0fnu" in (target.name, values.dtype.name):
-        # ml_dtypes has no cast between this one and the other 8-bit floats; float32 holds all of them exactly.
-        values = values.astype(np.float32)
-    return values.astype(target.dtype, order="C", copy=True)
+    made = np.empty(values.shape, target.dtype)
+    _kernels.convert(values, made)
+    return made
 
 
 def is_kind(dtype: DType, kind: str) -> bool:

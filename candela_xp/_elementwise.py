@@ -619,8 +619,8 @@ def _bound(name: str, x: NDArray, bound: NDArray, compute: DType) -> NDArray:
     _modes.allow("casting assignment", message)
     view = bound._numpy()
     if compute.kind in ("int", "uint") and bound._dtype.kind != "bool":
-        limits, own = np.iinfo(compute.dtype), np.iinfo(view.dtype)
-        view = np.clip(view, builtins.max(limits.min, own.min), builtins.min(limits.max, own.max))
+        limits, own = _dtypes.limits(compute), _dtypes.limits(bound._dtype)
+        view = np.clip(view, builtins.max(limits[0], own[0]), builtins.min(limits[1], own[1]))
     with np.errstate(over="ignore"):  # a bound beyond all numbers of the dtype becomes infinite
         return NDArray(_dtypes.converted(view, compute), compute, bound._device)
 

@@ -86,6 +86,8 @@ class Node:
         The result, once there is one.
     number : int
         Later nodes have greater ones.
+    weight : int
+        How long it takes, see `_kernels.weight`.
     row_major : bool
         Whether the result is row-major whatever the operands are; else it has the order that they have in common.
     count, reads : int
@@ -107,6 +109,7 @@ class Node:
         "row_major",
         "shape",
         "value",
+        "weight",
     )
 
     nbytes = inf  # in the place of a NumPy view it is always large
@@ -127,6 +130,7 @@ class Node:
         self.shape = shape
         self.dtype = dtype
         self.row_major = row_major
+        self.weight = weight(name, kernel)
         self.owner: weakref.ref[Any] | None = None
         self.readers: list[weakref.ref[Node]] = []
         self.value: Operand | None = None
@@ -293,7 +297,7 @@ def _computed_alone(node: Node, operands: tuple[Any, ...], flat: bool) -> Operan
         target = out.view()
         views = [x.view() if type(x) is Operand else x for x in operands]
     kernel = node.kernel if node.errors == error_state() else partial(_under, node.errors, node.kernel)
-    work = size * max([x.dtype.itemsize for x in operands if isinstance(x, Operand)]) * weight(node.name)
+    work = size * max([x.dtype.itemsize for x in operands if isinstance(x, Operand)]) * node.weight
     run_whole(kernel, views, target, work)
     return out
 
@@ -473,7 +477,7 @@ class Chain:
                 places[root] = 0
             self.program, self.slot = _compiled(steps, places, slots, len(self.operands), destination is not None)
         itemsize = max([x.dtype.itemsize for x in inputs], default=1)
-        self.work = prod(shape) * itemsize * (sum([weight(node.name) for node, _ in steps]) or 2)
+        self.work = prod(shape) * itemsize * (sum([node.weight for node, _ in steps]) or 2)
         budget = _settings.current().block_elements
         if not self.program.values:
             budget *= UNBROKEN

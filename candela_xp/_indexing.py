@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from candela_xp import _index, _modes, _public
+from candela_xp import _dtypes, _index, _modes, _public
 from candela_xp._array import NDArray, checked_array
 from candela_xp._revisions import public
 
@@ -85,7 +85,7 @@ def _out_of_range(function: str, indices: NumPyArray, extent: int) -> IndexError
 
 def _signed(function: str, indices: NDArray, extent: int) -> NumPyArray:
     """The indices in a dtype that NumPy gathers by; uint64 beyond the signed range must not wrap into range."""
-    view = indices._numpy()
+    view: NumPyArray = _dtypes.cast(indices._numpy(), indices._dtype.wide)
     if view.dtype.kind != "u":
         return view
     if view.size and int(view.max()) >= extent:

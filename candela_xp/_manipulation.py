@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from candela_xp import _index, _layout, _modes, _public
+from candela_xp import _dtypes, _index, _layout, _modes, _public
 from candela_xp._array import NDArray, checked_array
 from candela_xp._public import checked_arrays, checked_integer, checked_shape
 from candela_xp._revisions import public
@@ -385,7 +385,7 @@ def repeat(x: NDArray, repeats: int | NDArray, /, *, axis: int | None = None) ->
         _public.checked_kind("repeat", repeats, "integer")
         if repeats.ndim > 1:
             raise ValueError(f"repeat: repeats has shape {repeats.shape}; it must have one axis")
-        counts = repeats._numpy()
+        counts = _dtypes.cast(repeats._numpy(), repeats._dtype.wide)
     else:
         counts = np.asarray(checked_integer("repeat", "repeats", repeats))
     if counts.size and counts.min() < 0:

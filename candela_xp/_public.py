@@ -92,7 +92,10 @@ class Operation:
             self._entry(dtype, dtype) if dtype.kind in self.kinds else None for dtype in DTYPES.values()
         ]
         # Kernel and dtype of the result as plain tuples, which Python unpacks in a third of the time.
-        self.quick = [None if entry is None else (entry.kernel, entry.result) for entry in self.table]
+        # Not for narrow dtypes: their kernels take so long that far fewer elements are worth to be deferred.
+        self.quick = [
+            None if entry is None or entry.compute.extension else (entry.kernel, entry.result) for entry in self.table
+        ]
 
     def _entry(self, dtype: DType, compute: DType) -> Entry:
         result = compute
@@ -188,8 +191,7 @@ class Operation:
 
 def cast(array: NDArray, dtype: DType) -> NumPyArray:
     """The NumPy view of an array, converted to ``dtype`` if it is of another one."""
-    view = array._numpy()
-    return view if array._dtype is dtype else view.astype(dtype.dtype)
+    return _dtypes.cast(array._numpy(), dtype.dtype)
 
 
 def computed(
@@ -203,7 +205,7 @@ def computed(
         The shapes don't broadcast, or the kernel refuses the values.
     """
     # Broadcasting can make much of little, but no more than the product of the sizes.
-    most: float = 1
+    most: float = weight(name, kernel)
     views: list[Any] = []
     for x in operands:
         view = x
@@ -216,7 +218,7 @@ def computed(
                 view = x._numpy()
             most *= view.nbytes
             if compute is not None and x._dtype is not compute and most < _settings.defer_floor:
-                view = view.astype(compute.dtype)
+                view = _dtypes.cast(view, compute.dtype)
         views.append(view)
     if most >= _settings.defer_floor:
         prepared = Prepared(kernel, tuple(operands), compute, result, device)
@@ -274,7 +276,7 @@ def expression(name: str, prepared: Prepared) -> tuple[Node | None, bool]:
         return None, False
     # What is pending goes on waiting, whatever comes out.
     waits = any([x._node is not None and x.shape == shape for x in arrays])  # noqa: C419  # a list is quicker
-    if not waits and prod(shape) * result.itemsize * weight(name) < _settings.current().defer_min_bytes:
+    if not waits and prod(shape) * result.itemsize * weight(name, kernel) < _settings.current().defer_min_bytes:
         return None, False
     errors = error_state()
     at_once = not WAITING.issuperset(errors) or any(x._node is None and x._memory.exported for x in arrays)

@@ -29,7 +29,7 @@ def _place_of(function: str, kernel: Any, x: Any, axis: int | None, keepdims: bo
     place = None if axis is None else _index.normalise_axis(function, axis, array.ndim)
     if (array.size if place is None else array.shape[place]) == 0:
         raise ValueError(f"{function}: no elements to choose from in shape {array.shape}")
-    node, small = array._node, array._dtype.kernels == "narrow"
+    node, small = array._node, array._dtype.extension
     if node is not None and not small and array.size:
         held = _public.is_held(getrefcount(x))
         axes = tuple(range(array.ndim)) if place is None else (place,)
@@ -266,7 +266,7 @@ def _sorter(x: NDArray, sorter: Any) -> NumPyArray | None:
     _public.checked_kind("searchsorted", order, "integer")
     if order.shape != x.shape:
         raise ValueError(f"searchsorted: sorter has shape {order.shape}, x1 {x.shape}")
-    view = order._numpy()
+    view = _dtypes.cast(order._numpy(), order._dtype.wide)
     if view.size and (int(view.min()) < 0 or int(view.max()) >= x.size):
         raise IndexError(f"searchsorted: sorter must hold 0..{x.size - 1}, got {int(view.min())}..{int(view.max())}")
     return view.astype(np.intp)
@@ -276,9 +276,7 @@ def _insertion(x1: NDArray, x2: NDArray, side: str, order: NumPyArray | None) ->
     common = _dtypes.promote("searchsorted", x1._dtype, x2._dtype)
     if common.kind == "float" and {x1._dtype.kind, x2._dtype.kind} == {"int", "uint"}:
         return _insertion_across_signs(x1, x2, side, order)
-    a, b = _public.cast(x1, common), _public.cast(x2, common)
-    if common.kernels == "narrow":
-        a, b = a.astype(np.float32), b.astype(np.float32)
+    a, b = _dtypes.cast(x1._numpy(), common.wide), _dtypes.cast(x2._numpy(), common.wide)
     return np.asarray(np.searchsorted(a, b, side=side, sorter=order))  # type: ignore[call-overload]  # side is checked
 
 

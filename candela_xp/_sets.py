@@ -192,7 +192,7 @@ def unique_values(x: NDArray, /) -> NDArray:
     ordered = np.sort(comparable(array), axis=None)
     begins = np.ones(ordered.size, np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
-    return NDArray(ordered[begins].astype(array._dtype.dtype, copy=False), array._dtype, array._device)
+    return NDArray(_dtypes.cast(ordered[begins], array._dtype.dtype), array._dtype, array._device)
 
 
 @public(since="2025.12")
@@ -247,7 +247,5 @@ def _found(first: NDArray, x1: Any, x2: Any) -> NumPyArray:
                 return np.isin(a.astype(np.uint64), b) & (a >= 0)
             return np.isin(a, b[b >= 0].astype(np.uint64))
     *operands, dtype = chosen_operands("isin", first, x1, x2)
-    a, b = [x._numpy() if isinstance(x, NDArray) else x for x in operands]
-    if dtype.kernels == "narrow":
-        a, b = a.astype(np.float32), b.astype(np.float32)
+    a, b = [_dtypes.cast(x._numpy() if isinstance(x, NDArray) else np.asarray(x), dtype.wide) for x in operands]
     return np.isin(a, b)

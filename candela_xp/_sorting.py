@@ -34,9 +34,8 @@ def ordered(function: str, x: Any) -> NDArray:
 
 
 def comparable(x: NDArray) -> NumPyArray:
-    """The NumPy view in a dtype that NumPy orders; widening narrow floats keeps their order."""
-    view = x._numpy()
-    return view.astype(np.float32) if x._dtype.kernels == "narrow" else view
+    """The NumPy view in a dtype that NumPy orders; widening narrow numbers keeps their order."""
+    return _dtypes.cast(x._numpy(), x._dtype.wide)
 
 
 def _arguments(function: str, x: Any, axis: Any) -> tuple[NDArray, int]:

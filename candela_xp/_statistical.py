@@ -36,20 +36,16 @@ def _operand(function: str, x: Any, kinds: str) -> NDArray:
 
 
 def _computed(x: NDArray, dtype: DType) -> tuple[Any, np.dtype[Any]]:
-    """The NumPy view to reduce and the dtype to reduce in; narrow floats accumulate in float32."""
-    view = x._numpy()
-    if x._dtype.kernels == "narrow":
-        view = view.astype(np.float32)
-    return view, _compute_dtype(dtype)
+    """The NumPy view to reduce and the dtype to reduce in; narrow dtypes accumulate in float32 or int64."""
+    return _dtypes.cast(x._numpy(), x._dtype.wide), _compute_dtype(dtype)
 
 
 def _compute_dtype(dtype: DType) -> np.dtype[Any]:
-    return np.dtype(np.float32) if dtype.kernels == "narrow" else dtype.dtype
+    return _dtypes.DEFAULT_INT.dtype if dtype.kernels == "narrowint" else dtype.wide
 
 
 def _finished(result: Any, dtype: DType, x: NDArray) -> NDArray:
-    result = np.asarray(result)
-    return NDArray(result if result.dtype == dtype.dtype else result.astype(dtype.dtype), dtype, x._device)
+    return NDArray(_dtypes.cast(np.asarray(result), dtype.dtype), dtype, x._device)
 
 
 def _checked_cast(function: str, x: NDArray, dtype: Any) -> DType | None:
@@ -427,7 +423,7 @@ def _scanned(function: str, kernel: np.ufunc, x: Any, axis: int | None, dtype: A
         axis = 0
     place = _index.normalise_axis(function, axis, array.ndim)
     compute = _compute_dtype(target)
-    found = _public.large(array) if is_large(array) and array._dtype.kernels != "narrow" else None
+    found = _public.large(array) if is_large(array) and not array._dtype.extension else None
     if found is not None and _reduce.is_far(found, place):
         scanned = _reduce.scan_far(kernel, found, place, compute, include_initial=bool(include_initial))
         return _finished(scanned.view(), target, array)

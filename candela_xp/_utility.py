@@ -21,15 +21,13 @@ def _truth(function: str, kernel: np.ufunc, x: Any, axis: Axis, keepdims: bool) 
     axes = checked_axes(function, axis, array.ndim)
     found = None
     if _public.is_large(array):
-        found = _public.elements(array, axes, np.dtype(np.float32) if array._dtype.kernels == "narrow" else None)
+        found = _public.elements(array, axes, array._dtype.wide)
     if found is not None:
         held = _public.is_held(getrefcount(x))
         reduction = _reduce.by_ufunc(kernel, np.dtype(np.bool_))
         truth = _reduce.blocked(found, axes, reduction, keepdims=bool(keepdims), held=held)
         return _public.wrapped(truth, _dtypes.bool_, array._device)
-    view = array._numpy()
-    if array._dtype.kernels == "narrow":
-        view = view.astype(np.float32)
+    view = _dtypes.cast(array._numpy(), array._dtype.wide)
     result = kernel.reduce(view, axis=axes, keepdims=bool(keepdims), dtype=np.bool_)
     return _public.wrapped(result, _dtypes.bool_, array._device)
 

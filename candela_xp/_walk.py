@@ -16,7 +16,7 @@ import numpy as np
 
 from candela_xp import _pool, _settings, _workers
 from candela_xp._buffer import Buffer, adopt
-from candela_xp._kernels import Kernel
+from candela_xp._kernels import Kernel, convert
 from candela_xp._layout import Layout, Shape
 from candela_xp._order import DimOrder
 from candela_xp._traversal import Walk, plan, preferred_order
@@ -269,7 +269,7 @@ def allocated(shape: Shape, order: DimOrder, dtype: np.dtype[Any]) -> Operand:
 
 def assign(source: Any, /, out: Any) -> Any:
     """Kernel that converts to the dtype of ``out``."""
-    np.copyto(out, source, casting="unsafe")
+    convert(source, out)
     return out
 
 

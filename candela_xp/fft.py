@@ -40,8 +40,8 @@ def _operand(function: str, x: Any, kind: str) -> tuple[NumPyArray, NDArray]:
     if dtype.kind in ("bool", "int", "uint"):
         _modes.allow("integers in floating-point functions", f"{function}: not defined for {dtype} arrays")
         dtype = _dtypes.DEFAULT_FLOAT
-    if dtype.kernels == "narrow":
-        dtype = _dtypes.float32
+    if dtype.extension:
+        dtype = _dtypes.FROM_NUMPY[dtype.wide]
     if kind == "float":
         if dtype.kind == "complex":
             raise TypeError(f"{function}: the input must be real, this one is {dtype}; use fft or real()")
@@ -49,7 +49,7 @@ def _operand(function: str, x: Any, kind: str) -> tuple[NumPyArray, NDArray]:
         _modes.allow("real input to complex transforms", f"{function}: the input is {array._dtype}, not complex")
         dtype = _dtypes.COMPLEX_OF[dtype]
     view = array._numpy()
-    return (view if array._dtype is dtype else view.astype(dtype.dtype)), array
+    return _dtypes.cast(view, dtype.dtype), array
 
 
 def _finished(value: Any, x: NDArray, view: NumPyArray) -> NDArray:

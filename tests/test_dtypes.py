@@ -42,25 +42,41 @@ def test_the_standard_has_thirteen_dtypes_and_these_are_their_kinds_and_bits():
     assert not any(d.extension for d in STANDARD)
 
 
+NARROW_ROWS = {
+    "float16": ("float", 16), "bfloat16": ("float", 16), "complex32": ("complex", 32),
+    "float8_e4m3fn": ("float", 8), "float8_e5m2": ("float", 8), "float8_e4m3b11fnuz": ("float", 8),
+    "float8_e4m3fnuz": ("float", 8), "float8_e5m2fnuz": ("float", 8), "float8_e4m3": ("float", 8),
+    "float8_e3m4": ("float", 8), "float8_e8m0fnu": ("float", 8),
+    "float6_e2m3fn": ("float", 6), "float6_e3m2fn": ("float", 6), "float4_e2m1fn": ("float", 4),
+    "int2": ("int", 2), "uint2": ("uint", 2), "int4": ("int", 4), "uint4": ("uint", 4),
+}  # fmt: skip
+WIDE = {"float": "float32", "complex": "complex64", "int": "int8", "uint": "int8"}
+
+
+def test_the_narrow_dtypes_are_extensions_and_these_are_their_kinds_and_bits():
+    assert {d.name: (d.kind, d.bits) for d in EXTENSIONS} == NARROW_ROWS
+    for dtype in EXTENSIONS:
+        assert dtype.wide == WIDE[dtype.kind]
+        assert dtype.itemsize == max(1, dtype.bits // 8), "a byte holds one element, also of fewer bits"
+
+
 def test_every_float_that_ml_dtypes_adds_in_whole_bytes_is_an_extension():
     whole_bytes = {
         name
         for name in vars(ml_dtypes)
         if name.startswith(("float8", "bfloat16")) and isinstance(getattr(ml_dtypes, name), type)
     }
-    assert {d.name for d in EXTENSIONS} == whole_bytes | {"float16"}
-    for dtype in EXTENSIONS:
-        assert dtype.kind == "float"
-        assert dtype.kernels == "narrow"
-        assert dtype.bits == 8 * dtype.itemsize
+    assert whole_bytes <= set(NARROW_ROWS)
 
 
 @each_dtype
-def test_bits_and_itemsize_are_those_of_the_numpy_twin(dtype):
+def test_itemsize_is_that_of_the_numpy_twin(dtype):
     twin = np.dtype(getattr(np, dtype.name, None) or getattr(ml_dtypes, dtype.name))
     assert dtype.dtype == twin
     assert dtype.itemsize == twin.itemsize
-    assert dtype.bits == 8 * twin.itemsize
+    if dtype.bits >= 8:
+        assert dtype.bits == 8 * twin.itemsize
+    assert dtype.extension or dtype.wide is twin
 
 
 def test_numbers_are_the_places_among_all_dtypes():
@@ -217,6 +233,12 @@ NARROW = {
     ("bfloat16", "float64"): "float64",
     ("bfloat16", "complex64"): "complex64",
     ("bfloat16", "complex128"): "complex128",
+    ("complex32", "float16"): "complex32",
+    ("complex32", "bfloat16"): "complex64",
+    ("complex32", "float32"): "complex64",
+    ("complex32", "float64"): "complex128",
+    ("complex32", "complex64"): "complex64",
+    ("complex32", "complex128"): "complex128",
 }
 
 
@@ -249,8 +271,8 @@ def test_every_other_pair_with_a_narrow_dtype_is_refused_in_either_mode():
     assert refused > 100
 
 
-@pytest.mark.parametrize("dtype", [d for d in EXTENSIONS if d.bits == 8], ids=str)
-def test_an_eight_bit_float_mixes_with_itself_only(dtype):
+@pytest.mark.parametrize("dtype", [d for d in EXTENSIONS if d.bits <= 8], ids=str)
+def test_a_dtype_of_eight_bits_or_fewer_mixes_with_itself_only(dtype):
     assert promote("f", dtype, dtype) is dtype
     with pytest.raises(TypeError):
         promote("f", dtype, DTYPES["float64"])
@@ -343,12 +365,28 @@ def test_other_scalars_are_refused_in_strict_mode_naming_both_and_the_way_out():
             scalar_dtype("f", DTYPES["uint8"], 0.5)
 
 
-def test_narrow_floats_take_real_scalars_and_refuse_complex_ones():
+def test_narrow_floats_take_real_scalars_and_refuse_complex_ones_unless_there_is_a_complex_dtype_of_their_precision():
     for dtype in EXTENSIONS:
+        if dtype.kind != "float":
+            continue
         for value in (True, 3, 2.5):
             assert scalar_dtype("f", dtype, value) is dtype
+        if dtype.name == "float16":
+            assert scalar_dtype("f", dtype, 1j) is DTYPES["complex32"]
+            continue
         with pytest.raises(TypeError, match=f"f: cannot mix a {dtype} array with a complex scalar; use astype"):
             scalar_dtype("f", dtype, 1j)
+
+
+def test_narrow_integers_take_scalars_as_other_integers_do():
+    for dtype in EXTENSIONS:
+        if dtype.kernels != "narrowint":
+            continue
+        assert scalar_dtype("f", dtype, 3) is dtype
+        assert scalar_dtype("f", dtype, 2.5) is DTYPES["float64"]
+        assert scalar_dtype("f", dtype, 1j) is DTYPES["complex128"]
+        with settings(strict=True), pytest.raises(TypeError, match=f"cannot mix an? {dtype} array with the Python"):
+            scalar_dtype("f", dtype, 2.5)
 
 
 # -- names in dtype= -------------------------------------------------------------------------------------
@@ -415,9 +453,15 @@ def test_the_kinds_of_dtypes_are_those_of_the_standard():
         assert {d.name for d in STANDARD if is_kind(d, kind)} == members
 
 
-def test_narrow_floats_are_real_floating_and_numeric():
+def test_narrow_dtypes_are_of_the_kinds_of_the_standard():
+    kinds = {
+        "float": {"real floating", "numeric"},
+        "complex": {"complex floating", "numeric"},
+        "int": {"signed integer", "integral", "numeric"},
+        "uint": {"unsigned integer", "integral", "numeric"},
+    }
     for dtype in EXTENSIONS:
-        assert {kind for kind in KINDS if is_kind(dtype, kind)} == {"real floating", "numeric"}
+        assert {kind for kind in KINDS if is_kind(dtype, kind)} == kinds[dtype.kind]
 
 
 def test_complex_dtypes_hold_two_of_their_real_ones():

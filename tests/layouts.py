@@ -89,11 +89,19 @@ def lay_out(values: Any, arrangement: str) -> np.ndarray:
     return view
 
 
+def cast(values: Any, dtype: Any) -> np.ndarray:
+    """Values in another dtype; from and to complex32 by way of complex64, since ml_dtypes refuses some ways."""
+    values, dtype = np.asarray(values), np.dtype(dtype)
+    if "complex32" in (values.dtype.name, dtype.name):
+        values = values.astype(np.complex64)
+    return values.astype(dtype)
+
+
 def numbers(shape: tuple[int, ...], dtype: Any = "float64") -> np.ndarray:
-    """1, 2, 3, … in a shape; as booleans, alternating; small enough for every dtype while below 128 elements."""
+    """1, 2, 3, … in a shape; as booleans, alternating; below 128 elements small enough for every dtype of 8 bits."""
     count = np.arange(1, 1 + math.prod(shape))
     dtype = np.dtype(dtype)
-    return (count % 2 if dtype == np.bool_ else count).astype(dtype).reshape(shape)
+    return cast(count % 2 if dtype == np.bool_ else count, dtype).reshape(shape)
 
 
 def _broadcast_rows(dtype: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from layouts import ALL_LAYOUTS, ARRANGEMENTS, example, lay_out, numbers
+from layouts import ALL_LAYOUTS, ARRANGEMENTS, cast, example, lay_out, numbers
 
 import candela_xp as xp
 from candela_xp._dtypes import DTYPES
@@ -18,6 +18,7 @@ from candela_xp._errors import DeviceError
 
 ALL_DTYPES = list(DTYPES.values())
 INTEGERS = [d for d in ALL_DTYPES if d.kind in ("int", "uint")]
+WHOLE_BYTES = [d for d in INTEGERS if d.bits >= 8]  # NumPy takes these as indices
 
 
 def same_bits(first: np.ndarray, second: np.ndarray) -> bool:
@@ -46,7 +47,7 @@ def _index_array(draw: st.DrawFn, common: tuple[int, ...], extent: int) -> np.nd
     """Integers, nearly always inside the axis, of a shape that nearly always broadcasts with the others."""
     dropped = draw(st.integers(0, len(common)))
     shape = tuple(1 if draw(st.booleans()) else n for n in common[dropped:])
-    dtype = draw(st.sampled_from(INTEGERS)).dtype
+    dtype = draw(st.sampled_from(WHOLE_BYTES)).dtype
     low = 0 if dtype.kind == "u" else -extent
     high = extent - 1 if draw(st.integers(0, 9)) else extent
     values = st.integers(low, high) if low <= high else st.just(0)
@@ -196,7 +197,7 @@ def test_assigning_by_any_key_writes_what_numpy_writes(array, data):
 @given(arrays(), st.data())
 def test_assigning_a_scalar_by_any_key_writes_it_to_every_selected_element(array, data):
     key = data.draw(keys(array.shape))
-    number = data.draw(st.sampled_from([True, False] if array.dtype == np.bool_ else [1, 4]))
+    number = data.draw(st.sampled_from([True, False] if array.dtype == np.bool_ else [0, 1]))
     twin = np.array(array, order="C")
     expected = outcome(lambda: assigned(twin, key.theirs, np.asarray(number, array.dtype)))
     assert outcome(lambda: xp.asarray(array).__setitem__(key.ours, number)) is expected
@@ -225,6 +226,8 @@ def test_a_zero_dimensional_integer_array_is_the_integer():
     array = np.arange(12).reshape(3, 4)
     x = xp.asarray(array)
     for dtype in INTEGERS:
+        if dtype is xp.int2:
+            continue  # its greatest number is 1
         i, j = xp.asarray(1, dtype=dtype), xp.asarray(2, dtype=dtype)
         assert x[i, j].shape == ()
         assert int(x[i, j]) == 6
@@ -412,7 +415,9 @@ def promotes(value: xp.DType, target: xp.DType) -> bool:
         return True
     if value.extension or target.extension:
         wide = not target.extension and target.kind in ("float", "complex")
-        return value.name in ("float16", "bfloat16") and wide
+        if value is xp.complex32:
+            return wide and target.kind == "complex"
+        return value.name in ("float16", "bfloat16") and (wide or (value, target) == (xp.float16, xp.complex32))
     same_family = LEVEL[value.kind] == LEVEL[target.kind] or {value.kind, target.kind} == {"float", "complex"}
     return same_family and np.promote_types(value.dtype, target.dtype) == target.dtype
 
@@ -428,12 +433,12 @@ def loses_its_imaginary_part(value: xp.DType, target: xp.DType) -> bool:
 def test_an_array_value_is_converted_to_the_dtype_of_the_array_or_refused(target):
     for source in ALL_DTYPES:
         zero = 0.5 if source is xp.float8_e8m0fnu else 0  # that one has no 0
-        value = xp.asarray(np.array([2.5, zero, 1]).astype(source.dtype))
-        exact = value._numpy().astype(np.float32) if source.extension else value._numpy()
+        value = xp.asarray(cast([2.5, zero, 1], source.dtype))
+        exact = cast(value._numpy(), source.wide)
         fits = not loses_its_imaginary_part(source, target)
-        converted = exact.astype(target.dtype) if fits else exact
+        converted = cast(exact, target.dtype) if fits else exact
         for key in KEYS:
-            x = xp.asarray(np.array([1, 1, 0]).astype(target.dtype))
+            x = xp.asarray(cast([1, 1, 0], target.dtype))
             before = x._numpy().copy()
             if not fits:
                 said = rf"setitem: {source} values don't promote to {target}; use real\(\) or abs\(\) of the value"
@@ -575,7 +580,7 @@ def test_an_integer_that_does_not_fit_is_refused(dtype, value):
 @pytest.mark.parametrize("dtype", [d for d in ALL_DTYPES if d.kind in ("float", "complex") and d.bits > 8], ids=str)
 def test_large_python_integers_become_floats(dtype):
     x = xp.zeros(1, dtype=dtype)
-    big = 2**100 if dtype is not xp.float16 else 2**15
+    big = 2**15 if dtype in (xp.float16, xp.complex32) else 2**100
     x[0] = big
     assert complex(x[0]) == big
     assert complex((x * 0 + big)[0]) == big

@@ -79,6 +79,8 @@ def _way(source: np.dtype[np.generic], out: np.dtype[np.generic]) -> Way | None:
         return {_HALF: _half_up, _BRAIN: None}.get(source, _byte_up if _is_small_float(source) else None)
     if wide(out).kind == "c":
         return _complex_down
+    if wide(out) != out and source.kind == "f" and wide(out).kind == "i":
+        return _through(wide(out))  # NumPy says where a float is no integer
     if source == wide(out):
         if out == _HALF:
             return _half_down

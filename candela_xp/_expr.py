@@ -31,7 +31,7 @@ import numpy as np
 
 from candela_xp import _pool, _settings
 from candela_xp._buffer import Buffer
-from candela_xp._kernels import Kernel, weight
+from candela_xp._kernels import Kernel, converted, rounding, weight, wide, wide_kernel
 from candela_xp._layout import Layout, Shape, row_major_stride
 from candela_xp._order import walk_order
 from candela_xp._traversal import Walk, plan, preferred_order
@@ -263,6 +263,8 @@ def _settle_alone(node: Node) -> bool:
         operands = node.operands
         if node.value is not None:
             return True
+        if wide(node.dtype) != node.dtype:
+            return False  # narrow kernels work in blocks at all events
         flat = True
         for x in operands:
             if type(x) is Node:
@@ -450,9 +452,9 @@ class Chain:
                 kept.append(node)
             for x in operands:
                 if type(x) is Operand:
-                    sources[id(x.buffer), x.layout, x.dtype] = x
+                    sources[_key(x)] = x
         if isinstance(root, Operand):
-            sources[id(root.buffer), root.layout, root.dtype] = root
+            sources[_key(root)] = root
         inputs = list(sources.values())
         if destination is not None:
             order = walk_order(shape, destination.layout.stride)
@@ -470,7 +472,7 @@ class Chain:
         written = len(self.operands) - len(inputs)
         slots: dict[Any, int] = {key: written + place for place, key in enumerate(sources)}
         if isinstance(root, Operand):
-            self.program, self.slot = Program(()), slots[id(root.buffer), root.layout, root.dtype]
+            self.program, self.slot = Program(()), slots[_key(root)]
         else:
             places = {node: place + (destination is not None) for place, (node, _) in enumerate(self.stored)}
             if destination is not None:
@@ -523,19 +525,28 @@ def _compiled(
 
     Values of a block take over the memory of those that are no longer needed. ``shared``: the destination may be one of
     the sources, so a kernel that reads again what it has written must not write there.
+
+    Values of narrow dtypes live in the wide dtype, rounded after each step: most of the time of a kernel for narrow
+    operands goes into conversions, of which only those from the first operands and to the results are left.
     """
     constants: list[Any] = []
-    uses: dict[Node, int] = {}
-    for number, (_, below) in enumerate(steps):
+    uses: dict[Any, int] = {}
+    for number, (node, below) in enumerate(steps):
+        computes = wide_kernel(node.kernel)
         for x in below:
             if type(x) is Node:
                 uses[x] = number
-            elif type(x) is not Operand:
-                constants.append(x)
+            elif type(x) is Operand:
+                uses[_key(x)] = number
+            else:
+                narrow = computes is not None and isinstance(x, np.ndarray)
+                constants.append(converted(x, wide(x.dtype)) if narrow else x)
     base = operands + len(constants)
     values: list[np.dtype[Any]] = []
     free: list[int] = []
-    slot_of: dict[Node, int] = {}
+    slot_of: dict[Any, int] = dict(sources)
+    # Of what is narrow: its values in the wide dtype
+    wide_slot_of: dict[Any, int] = {}
     instructions: list[Instruction] = []
     now = error_state()
     constant = operands
@@ -548,36 +559,78 @@ def _compiled(
         values.append(dtype)
         return base + len(values) - 1
 
+    def emit(kernel: Kernel, reads: tuple[int, ...], write: int, errors: tuple[str, ...] = now) -> None:
+        instructions.append(Instruction(kernel if errors == now else partial(_under, errors, kernel), reads, write))
+
+    def slot_for(x: Node | Operand, *, in_wide: bool) -> int:
+        key = x if isinstance(x, Node) else _key(x)
+        slot, other = slot_of.get(key), wide_slot_of.get(key)
+        if in_wide and wide(x.dtype) != x.dtype:
+            if other is None:
+                other = wide_slot_of[key] = value_slot(wide(x.dtype))
+                emit(assign, (slot_of[key],), other)
+            return other
+        if slot is None:
+            assert other is not None, "a value has one slot at least"
+            slot = slot_of[key] = value_slot(x.dtype)
+            emit(assign, (other,), slot)
+        return slot
+
     for number, (node, below) in enumerate(steps):
+        kernel = wide_kernel(node.kernel)
+        in_wide = kernel is not None
+        kernel = kernel or node.kernel
+        narrow = in_wide and wide(node.dtype) != node.dtype
         reads = []
         dying = []
         for x in below:
-            if type(x) is Node:
-                reads.append(slot_of[x])
-                if uses[x] == number and x not in places and slot_of[x] not in dying:
-                    dying.append(slot_of[x])
-            elif type(x) is Operand:
-                reads.append(sources[id(x.buffer), x.layout, x.dtype])
+            if type(x) is Node or type(x) is Operand:
+                # A conversion finds the same in the wide dtype.
+                wanted = in_wide or (kernel is assign and x in wide_slot_of)
+                reads.append(slot_for(x, in_wide=wanted))
             else:
                 reads.append(constant)
                 constant += 1
-        kernel = node.kernel
+        for x in below:
+            key: Any = x if type(x) is Node else _key(x) if type(x) is Operand else None
+            if uses.get(key) == number:
+                for slot in (slot_of.get(key), wide_slot_of.get(key)):
+                    if slot is not None and slot >= base and slot not in dying:
+                        dying.append(slot)
         in_place = isinstance(kernel, np.ufunc) or kernel is assign
         if in_place:
             free += dying  # the result may take an operand's place
         place = places.get(node)
-        write = place if place is not None and (in_place or not shared) else value_slot(node.dtype)
+        if narrow:
+            write = value_slot(wide(node.dtype))
+        else:
+            write = place if place is not None and (in_place or not shared) else value_slot(node.dtype)
         if not in_place:
             free += dying
-        if node.errors != now:
-            kernel = partial(_under, node.errors, kernel)
-        instructions.append(Instruction(kernel, tuple(reads), write))
+        emit(kernel, tuple(reads), write, node.errors)
+        if narrow:
+            if node in uses or place is None:
+                emit(rounding(node.dtype), (write,), write, node.errors)
+                wide_slot_of[node] = write
+            if place is not None:
+                emit(assign, (write,), place, node.errors)
+                slot_of[node] = place
+            if node not in wide_slot_of:
+                free.append(write)
+            continue
         if place is not None and write != place:
-            instructions.append(Instruction(assign, (write,), place))
+            emit(assign, (write,), place)
             free.append(write)
             write = place
         slot_of[node] = write
-    return Program(tuple(instructions), tuple(constants), tuple(values)), slot_of[steps[-1][0]]
+    root = steps[-1][0]
+    last = slot_of[root] if root in slot_of else wide_slot_of[root]
+    return Program(tuple(instructions), tuple(constants), tuple(values)), last
+
+
+def _key(x: Operand) -> Any:
+    """What tells the memory that a chain reads from other memory."""
+    return id(x.buffer), x.layout, x.dtype
 
 
 def _under(errors: tuple[str, ...], kernel: Kernel, /, *operands: Any, out: Any) -> Any:

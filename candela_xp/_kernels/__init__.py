@@ -11,12 +11,23 @@ import functools
 import numpy as np
 
 from . import _complex, _real
-from ._convert import convert, converted, wide, widen
+from ._convert import convert, converted, rounding, wide
 from ._narrow import NARROW, nextafter, widened
 from ._table import DIFFERENT_BACKWARDS, PREDICATES, UFUNCS, where
 from ._types import Kernel
 
-__all__ = ["DIFFERENT_BACKWARDS", "Kernel", "convert", "converted", "lookup", "weight", "where", "wide", "widen"]
+__all__ = [
+    "DIFFERENT_BACKWARDS",
+    "Kernel",
+    "convert",
+    "converted",
+    "lookup",
+    "rounding",
+    "weight",
+    "where",
+    "wide",
+    "wide_kernel",
+]
 
 _CORRECTED: dict[str, dict[str, Kernel]] = {
     "float": {"floor_divide": _real.floor_divide, "logaddexp": _real.logaddexp, "pow": _real.power},
@@ -41,6 +52,15 @@ _HEAVY = frozenset(
 
 # bfloat16 2**15: 20 µs an addition, where float32 takes 1.5 and twice the bytes.
 _CONVERTING = 16
+
+
+# They give the same of the wide values, or what is rounded to the same.
+_EITHER = frozenset([np.absolute, np.isfinite, np.isinf, np.isnan, np.negative, np.positive, np.signbit, where])
+
+
+def wide_kernel(kernel: Kernel) -> Kernel | None:
+    """What computes with wide values what a kernel computes with narrow ones, but for the rounding; None if nothing."""
+    return kernel if kernel in _EITHER else NARROW.get(kernel)
 
 
 def weight(name: str, kernel: Kernel | None = None) -> int:

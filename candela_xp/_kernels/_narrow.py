@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from ._blocks import blocks, deliver, destination
-from ._convert import BLOCK, convert, widen
+from ._convert import BLOCK, convert, scratch, wide, widen
 from ._types import Array, Kernel, Out
 
-NARROW: set[Kernel] = set()
-"""The kernels that convert what they read and what they write, which takes longer than what they compute."""
+NARROW: dict[Kernel, Kernel] = {}
+"""For each kernel that converts what it reads and what it writes, the kernel of the wide dtype between."""
 
 # Of so few elements NumPy's and ml_dtypes' own kernels are quicker where they round the float32 result once as well.
 _FEW = 512
@@ -46,13 +46,19 @@ def widened(name: str, kernel: Kernel, native: Kernel | None, *, result: np.dtyp
         if native is not None and all([x.size <= _FEW for x in arrays]):  # noqa: C419  # a list is quicker
             return native(*arrays, out=... if out is None else out)
         whole = destination(arrays, out, result or dtype)
+        predicate, wide_result = whole.dtype == np.bool_, wide(whole.dtype)
         for *pieces, target in blocks(arrays, whole, BLOCK):
-            given = iter(pieces)
-            found = kernel(*[None if each is None else widen(next(given)) for each in operands], out=...)
-            convert(found, target)
+            given = enumerate(pieces)
+            wides = [None if each is None else widen(*next(given)[::-1]) for each in operands]
+            if predicate:
+                kernel(*wides, out=target)
+            else:
+                found = scratch(len(wides), target.shape, wide_result)
+                kernel(*wides, out=found)
+                convert(found, target)
         return deliver(whole, out)
 
-    NARROW.add(narrow_kernel)
+    NARROW[narrow_kernel] = kernel
     return narrow_kernel
 
 

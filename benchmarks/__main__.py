@@ -22,6 +22,7 @@ from benchmarks import (
     _chains,
     _decompositions,
     _machine,
+    _narrow,
     _orders,
     _products,
     _programs,
@@ -43,6 +44,7 @@ CASES: dict[str, tuple[Case, ...]] = {
     "far": _orders.FAR,
     "products": _products.CASES,
     "decompositions": _decompositions.CASES,
+    "narrow": _narrow.CASES,
     "programs": _programs.CASES,
 }
 SIZES, QUICK_SIZES = "1e3,1e4,1e5,1e6,1e7", "1e4,1e6"

@@ -39,6 +39,13 @@ def force(result: Any) -> Any:
     return tuple(map(candela_xp.materialize, result)) if isinstance(result, tuple) else candela_xp.materialize(result)
 
 
+def as_numpy(result: Any) -> Any:
+    """A result as a NumPy array; torch makes none of bfloat16, but hands out its memory."""
+    if str(getattr(result, "dtype", "")) == "torch.bfloat16":
+        return np.asarray(candela_xp.from_dlpack(result))
+    return np.asarray(result)
+
+
 def _standard(
     name: str, xp: Any, force: Callable[[Any], Any]
 ) -> Callable[[Case, tuple[Any, ...]], Callable[[], Any] | None]:
@@ -78,9 +85,13 @@ def _numexpr() -> Library:
 def _torch() -> Library:
     torch: Any = importlib.import_module("torch")
     xp: Any = importlib.import_module("array_api_compat.torch")
-    return Library(
-        "torch", torch.__version__, lambda values: torch.from_numpy(values.copy()), _standard("torch", xp, _same)
-    )
+
+    def take(values: Any) -> Any:
+        if values.dtype.name == "bfloat16":  # torch doesn't know NumPy's
+            return torch.from_dlpack(candela_xp.asarray(values, copy=True))
+        return torch.from_numpy(values.copy())
+
+    return Library("torch", torch.__version__, take, _standard("torch", xp, _same))
 
 
 def _jax() -> Library:

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks._cases import Case, Data, Row, size_name
-from benchmarks._libraries import Library
+from benchmarks._libraries import Library, as_numpy
 from benchmarks._measure import side_by_side
 from benchmarks._progress import Progress
 
 # Of the largest value; integers are exact. Float32 sums over many rows drift: NumPy's by 2e-4 at 10⁷ elements.
-TOLERANCE = {"float16": 4e-3, "float32": 1e-3, "float64": 1e-9, "complex128": 1e-9}
+TOLERANCE = {"bfloat16": 6e-2, "float16": 4e-3, "float32": 1e-3, "float64": 1e-9, "complex128": 1e-9}
 
 
 class DisagreementError(Exception):
@@ -69,14 +69,15 @@ def check(case: Case, dtype: str, size: int, calls: dict[str, Callable[[], Any]]
     for name, call in [(name, call) for name, call in calls.items() if name != "numpy"]:
         where = f"{case.name}, {dtype}, {size_name(size)} elements: {name}"
         try:
-            found = np.asarray(call())
+            found = as_numpy(call())
         except Exception as error:
             raise DisagreementError(f"{where} raises {type(error).__name__}: {error}") from error
         if (found.shape, found.dtype) != (expected.shape, expected.dtype):
             raise DisagreementError(
                 f"{where} gives {found.dtype} of shape {found.shape}, NumPy {expected.dtype} of shape {expected.shape}"
             )
-        off = float(np.max(np.abs(np.subtract(found, expected, dtype=np.result_type(expected, np.float32)))))
+        wide = np.float32 if expected.dtype.itemsize < 4 else np.result_type(expected, np.float32)
+        off = float(np.max(np.abs(found.astype(wide) - expected.astype(wide))))
         if not off <= bound:
             raise DisagreementError(f"{where} is off by {off:.3g}, more than {bound:.3g}")
 

@@ -9,7 +9,7 @@ from math import exp, fsum, log
 from benchmarks._cases import Row, size_name
 
 Tables = Mapping[str, Sequence[Row]]
-ENGINE = ("chains", "reductions", "single", "orders", "far", "decompositions")
+ENGINE = ("chains", "reductions", "single", "orders", "far", "decompositions", "narrow")
 OURS = "candela_xp"
 
 
@@ -66,6 +66,8 @@ TARGETS = (
     Target("a single add, 10⁷", 1.3, _in("add", 10**7)),
     Target("a single exp, 10⁷", 1.6, _in("exp", 10**7)),
     Target("stacks of matrices", 1.5, _in("stack")),
+    Target("chains of bfloat16 and float16, 10⁷", 3, _in("narrow chain", 10**7)),
+    Target("float32 to bfloat16 and float16 and back, 10⁷", 1, _in("narrow conversion", 10**7), worst=True),
     Target("the worst case of all from 10³ up", 0.9, lambda row: row.size >= 1000, worst=True),
     Target("against numexpr, where it can say it", 1, _all, than="numexpr"),
     Target("against torch (CPU)", 1, _all, than="torch"),

@@ -18,6 +18,7 @@ TITLES = {
     "far": "Reductions, scans and sorting along each axis",
     "products": "Products of matrices",
     "decompositions": "Stacks of matrices",
+    "narrow": "Half precision",
     "programs": "Programs: scikit-learn on rows of 20 features, through array API dispatch",
 }
 # Tables of single functions, told by time. The others compare libraries, told by speed.

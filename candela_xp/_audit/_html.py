@@ -40,19 +40,19 @@ h3 { font-size: 1.05rem; margin: 0 0 .5rem; overflow-wrap: anywhere; }
 a { color: var(--link); }
 a:focus-visible, summary:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; border-radius: 3px; }
 nav { position: sticky; top: 0; background: var(--paper); border-bottom: 1px solid var(--line); z-index: 1; }
-nav ul { max-width: 68rem; margin: 0 auto; padding: .25rem 1rem; list-style: none; display: flex; flex-wrap: wrap; }
-nav a { display: inline-block; padding: .5rem .75rem .5rem 0; }
+nav ul { max-width: 68rem; margin: 0 auto; padding: .25rem 1rem; list-style: none; display: flex; overflow-x: auto; }
+nav a { display: block; padding: .5rem .75rem .5rem 0; white-space: nowrap; }
 .skip { position: absolute; left: -99rem; } .skip:focus { position: static; }
 article, details { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 1rem;
   margin: 0 0 1rem; }
-article:target { border-color: var(--link); box-shadow: 0 0 0 2px var(--link); }
+article:target, span:target { box-shadow: 0 0 0 2px var(--link); border-radius: 5px; }
 summary { cursor: pointer; padding: .25rem 0; }
 summary h3 { display: inline; }
 code, pre { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .9em; }
 code { overflow-wrap: anywhere; }
 pre { background: var(--code); border-radius: 5px; margin: .35rem 0; padding: .4rem .6rem; white-space: pre-wrap;
   overflow-wrap: anywhere; }
-dl { display: grid; grid-template-columns: 9rem 1fr; gap: .35rem 1rem; margin: .75rem 0; }
+dl { display: grid; grid-template-columns: 12rem 1fr; gap: .35rem 1rem; margin: .75rem 0; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 ul.plain { list-style: none; margin: 0; padding: 0; }
 ul.plain > li { border-top: 1px solid var(--line); padding: .5rem 0; overflow-wrap: anywhere; }

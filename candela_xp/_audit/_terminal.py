@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from candela_xp._audit._findings import Finding, Harm, Rule
-from candela_xp._audit._report import EFFECTS, HARM_NAMES, Report, counted, hits
+from candela_xp._audit._report import HARM_NAMES, Report, counted, hits
 from candela_xp._audit._sources import visible
 from candela_xp._commands._draw import Style
 
@@ -105,7 +105,7 @@ def _rule(report: Report, rule: Rule, findings: Sequence[Finding], style: Style)
     yield from _field("expected", rule.reference, style)
     for effect, details in report.outcomes(rule).items():
         for place, (name, detail) in enumerate(details.items()):
-            yield from _field(EFFECTS[effect].replace("answers ", "") if place == 0 else "", f"{name}: {detail}", style)
+            yield from _field(effect if place == 0 else "", f"{name}: {detail}", style)
     yield from _field("certainty", rule.certainty, style)
     yield from _field("instead", rule.advice, style)
     yield from _field("measured on", ", ".join(f"{name} {each}" for name, each in report.versions(rule).items()), style)

@@ -356,6 +356,13 @@ def test_sarif_keeps_silenced_findings_as_suppressed(everything):
     assert suppressed == [[{"kind": "inSource", "justification": "the rows are few"}]]
 
 
+def test_sarif_messages_have_no_placeholders():
+    report = report_of(Finding(RULES["len"], "a", 1, 1, "f({0}, {})"))
+    (result,) = json.loads(_sarif.text(report))["runs"][0]["results"]
+    assert "f({{0}}, {{}})" in result["message"]["text"]
+    assert result["properties"]["operation"] == "f({0}, {})"
+
+
 @pytest.mark.parametrize("name", ["a b#c%?.py", "é.py", "ü/../x.py"])
 def test_sarif_places_are_uris_relative_to_the_root(tmp_path, name):
     report = report_of(Finding(RULES["len"], str(tmp_path / name), 7, 1, "op"), root=tmp_path)

@@ -86,7 +86,8 @@ def _page(report: Report) -> Iterator[str]:
     yield f"<header>\n<h1>Portability audit</h1>\n<p>{_shown(report.summary())}.</p>"
     yield from _numbers(report)
     yield f'<p class="soft">Run in <code>{_shown(str(report.root))}</code></p>\n</header>'
-    sections = {"backends": "By backend", "rules": "By rule", "files": "By file"}
+    sections = {"backends": "By backend"}
+    sections |= {"rules": "By rule", "files": "By file"} if report.loud else {}
     sections |= {"silenced": "Silenced"} if report.silenced else {}
     sections |= {"notes": "Notes"} if report.notes else {}
     links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in sections.items())
@@ -171,10 +172,13 @@ def _files(report: Report) -> Iterator[str]:
     for file, found in report.by_file():
         title = f"<h3>{_shown(report.file(file))}: {counted(len(found), 'finding')}</h3>"
         yield f'<details open>\n<summary>{title}</summary>\n<ul class="plain">'
-        yield from (
-            _finding(report, each, f'<span id="{_anchor(each)}">line {each.line}</span> {_rule_link(each.rule)}')
-            for each in found
-        )
+        for each in found:
+            title = (
+                f'<span id="{_anchor(each)}">line {each.line}</span> {_badge(each.rule.harm)} {_rule_link(each.rule)}'
+            )
+            outcomes = report.outcomes(each.rule).items()
+            effects = "; ".join(f"{', '.join(details)} {EFFECTS[effect]}" for effect, details in outcomes)
+            yield _finding(report, each, title, f"<div>{_shown(effects)}; instead: {_shown(each.rule.advice)}</div>")
         yield "</ul>\n</details>"
 
 
@@ -195,11 +199,11 @@ def _notes(report: Report) -> Iterator[str]:
     yield "</ul>"
 
 
-def _finding(report: Report, finding: Finding, title: str) -> str:
+def _finding(report: Report, finding: Finding, title: str, more: str = "") -> str:
     line = report.line(finding)
     source = f"<pre>{_shown(line)}</pre>" if line is not None else ""
     seen = f'<span class="soft">seen</span> <code>{_shown(finding.operation)}</code>'
-    return f"<li>{title} · {counted(finding.hits, 'hit')}{source}<div>{seen}</div></li>"
+    return f"<li>{title} · {counted(finding.hits, 'hit')}{source}<div>{seen}</div>{more}</li>"
 
 
 def _term(term: str, description: str) -> Iterable[str]:

@@ -88,7 +88,7 @@ def _result(report: Report, finding: Finding, number: int) -> dict[str, Any]:
         "ruleId": rule.id,
         "ruleIndex": number,
         "level": _LEVELS[rule.harm],
-        "message": {"text": message},
+        "message": _message(message),
         "locations": [_location(report, finding.file, finding.line)],
         "occurrenceCount": max(finding.hits, 1),
         "properties": {
@@ -103,6 +103,11 @@ def _result(report: Report, finding: Finding, number: int) -> dict[str, Any]:
     return result
 
 
+def _message(text: str) -> dict[str, str]:
+    """A message; braces would be placeholders (SARIF 2.1.0, 3.11.5)."""
+    return {"text": text.replace("{", "{{").replace("}", "}}")}
+
+
 def _location(report: Report, file: str, line: int) -> dict[str, Any]:
     relative = report.relative(file)
     artifact = {"uri": _uri(relative), "uriBaseId": _ROOT} if relative is not None else {"uri": _uri(file)}
@@ -115,7 +120,7 @@ def _location(report: Report, file: str, line: int) -> dict[str, Any]:
 
 
 def _notification(report: Report, note: Note) -> dict[str, Any]:
-    found: dict[str, Any] = {"level": "warning", "message": {"text": note.text}}
+    found: dict[str, Any] = {"level": "warning", "message": _message(note.text)}
     if note.file:
         found["locations"] = [_location(report, note.file, note.line)]
     return found

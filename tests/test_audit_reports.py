@@ -176,8 +176,10 @@ def test_outcomes_are_those_of_the_backends_asked_about():
     report = report_of(Finding(RULES["iadd-alias"], "a", 1, 1, "op"), backends=("dask", "torch"))
     assert report.outcomes(RULES["iadd-alias"]) == {"differs": {"dask": "x is [1, 2]"}}
     assert report.versions(RULES["iadd-alias"]) == {"dask": "2026.8.0"}
-    for write in (_terminal.text, _sarif.text, _html.text):
-        assert "jax" not in write(report)
+    for write in (_terminal.text, _json.text, _sarif.text, _html.text):
+        assert "jax 0.10" not in write(report)
+        assert "jax: x is" not in write(report)
+    assert list(json.loads(_json.text(report))["rules"]["iadd-alias"]["outcomes"]) == ["dask"]
 
 
 def test_failing_is_what_refuses_or_differs_and_is_not_silenced():
@@ -273,6 +275,15 @@ def test_a_narrow_table_loses_nothing(everything):
         "    code.py:1",
         "    jax dask",
     ]
+
+
+def test_a_summary_shows_the_worst_and_says_how_many_are_left(tmp_path):
+    findings = [Finding(RULES["len"], str(tmp_path / "a.py"), line, 1, "op") for line in range(1, 101)]
+    report = report_of(*findings, Finding(RULES["iadd-alias"], str(tmp_path / "b.py"), 1, 1, "op"), root=tmp_path)
+    lines = _terminal.summary(report, Style(100))
+    assert lines[1].startswith("silent value")
+    assert lines[_terminal.SUMMARY_ROWS + 1] == f"... and {101 - _terminal.SUMMARY_ROWS} more findings"
+    assert sum("a.py" in line for line in _terminal.lines(report, Style(100))) == 200
 
 
 def test_colours_only_where_the_style_has_them(everything):

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the program; its own status, or `FAILED` if it ends well and the audit doesn't; 2 if the call is wrong."""
-    root = Path.cwd()
+    root, stream = Path.cwd(), sys.stderr  # the program may change both
     program: list[str] = arguments.script if arguments.module is None else arguments.module
     try:
         if not program:
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         audit = recorder.stop()
     report = Report.of(audit, known_rules(), root)
     problems = request.write(report)
-    _print(report, request, problems, sys.stderr)
+    _print(report, request, problems, stream)
     if status is None:
         # Python says so by the signal, not by a number; the traceback has been printed.
         sys.excepthook = lambda *_: None
@@ -73,13 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print(report: Report, request: Request, problems: list[str], stream: TextIO) -> None:
     """The report for the one who waits; on standard error, since standard output is the program's."""
-    style = _draw.Style.of(stream, os.environ, _draw.terminal_width())
-    shown = _terminal.summary(report, style) if request.reports else _terminal.lines(report, style)
     written = [f"audit: report in {path}" for path in request.reports] if not problems else []
-    try:
+    with contextlib.suppress(OSError, ValueError):  # the program closed its standard error
+        style = _draw.Style.of(stream, os.environ, _draw.terminal_width())
+        shown = _terminal.summary(report, style) if request.reports else _terminal.lines(report, style)
         print("\n".join([*shown, *written, *(f"audit: {each}" for each in problems)]), file=stream, flush=True)
-    except (OSError, ValueError):  # the program closed its standard error
-        return
 
 
 def _run_program(program: list[str], is_module: bool) -> int | None:
@@ -149,7 +147,8 @@ def _status(code: object) -> int:
         return 0
     if isinstance(code, int):
         return int(code)
-    print(code, file=sys.stderr)
+    with contextlib.suppress(OSError, ValueError):
+        print(code, file=sys.stderr)
     return 1
 
 

@@ -87,11 +87,11 @@ class Plugin:
             status = pytest.ExitCode.USAGE_ERROR if self._problems else self._request.status(self._report.audit)
             session.exitstatus = status
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         """Say what was found: all of it, or the table if there are reports to read."""
         if self._report is None:
             return
-        writer = terminalreporter._tw
+        writer = config.get_terminal_writer()
         style = Style(max(40, writer.fullwidth), writer.hasmarkup)
         lines = _terminal.summary if self._request.reports else _terminal.lines
         terminalreporter.section("portability audit")

@@ -28,7 +28,7 @@ _PRECISIONS: Final[Mapping[Certainty, str]] = {
     "aliasing possible": "medium",
 }
 
-_ROOT = "ROOT"
+_ROOT = "%SRCROOT%"  # the name that code hosts and viewers know
 
 
 def text(report: Report) -> str:

@@ -14,6 +14,8 @@ from candela_xp._commands._draw import Style
 _LABEL = 13
 _FILE_WIDTH = 100  # for a file, which has no width of its own
 
+SUMMARY_ROWS = 40
+
 _HEAD = ("harm", "hits", "rule", "place", "backends")
 
 
@@ -24,14 +26,22 @@ def text(report: Report) -> str:
 
 def lines(report: Report, style: Style) -> list[str]:
     """The whole report, no line wider than the style says."""
-    return [*summary(report, style), *_details(report, style)]
+    return [*_overview(report, report.loud, style), *_details(report, style)]
 
 
 def summary(report: Report, style: Style) -> list[str]:
+    """What stands beside reports in files: the worst findings, and how many there are."""
+    return _overview(report, report.loud[:SUMMARY_ROWS], style)
+
+
+def _overview(report: Report, findings: Sequence[Finding], style: Style) -> list[str]:
     """The table of findings, the comments that silence nothing, and the number of findings."""
     found = []
-    if report.loud:
-        found += [*_table(report, style), ""]
+    if findings:
+        found += [*_table(report, findings, style), ""]
+    left = len(report.loud) - len(findings)
+    if left:
+        found[-1:] = [f"... and {counted(left, 'more finding')}", ""]
     for note in report.notes:
         place = f"{report.place(note.file, note.line)}: " if note.file else ""
         found += _wrapped(f"note: {place}{note.text}", style)
@@ -48,7 +58,7 @@ def _counts(report: Report, style: Style) -> list[str]:
     return _wrapped("  " + ", ".join(found), style, indent="  ") if found else []
 
 
-def _table(report: Report, style: Style) -> list[str]:
+def _table(report: Report, findings: Sequence[Finding], style: Style) -> list[str]:
     """One row a finding; the backends, then the place, go to a line of their own where the terminal is narrow."""
     rows = [
         (
@@ -58,7 +68,7 @@ def _table(report: Report, style: Style) -> list[str]:
             report.place(each.file, each.line),
             " ".join(report.backends(each.rule)),
         )
-        for each in report.loud
+        for each in findings
     ]
     widths = [max(columns(row[place]) for row in (_HEAD, *rows)) for place in range(len(_HEAD))]
     inline = len(_HEAD)

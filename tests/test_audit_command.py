@@ -150,7 +150,7 @@ def test_a_program_ends_as_under_python_and_the_report_is_written(run, tmp_path,
     audited, alone = both(run, "s.py", files={"s.py": program})
     assert audited.returncode == alone.returncode
     assert audited.stdout == alone.stdout
-    assert audited.stderr.startswith(alone.stderr.strip())
+    assert audited.stderr.startswith(alone.stderr.rstrip())
     expected = [] if ending == "is not Python" else [("iadd-alias", "s.py", 3), ("len", "s.py", 5)]
     assert found(tmp_path) == expected
 
@@ -161,7 +161,7 @@ def test_an_interrupted_program_is_reported_and_stays_interrupted(run, tmp_path)
     program += "os.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n"
     audited, alone = both(run, "s.py", files={"s.py": program})
     assert audited.returncode == alone.returncode == -signal.SIGINT
-    assert audited.stderr.startswith(alone.stderr.strip())
+    assert audited.stderr.startswith(alone.stderr.rstrip())
     assert audited.stderr.count("Traceback") == 1
     assert len(found(tmp_path)) == 2
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from candela_xp._audit import _html, _json, _sarif, _sources, _terminal
 from candela_xp._audit._findings import HARMS, Audit, Finding
-from candela_xp._audit._report import EFFECTS, HARM_NAMES, Report, failing
+from candela_xp._audit._report import EFFECTS, HARM_NAMES, Report, alike, failing
 from candela_xp._commands._draw import Style
 
 HOSTILE = "<script>alert(1)</script><img src=http://x.example/ onerror='x'>\x1b[31m\x07\u202e\"&"
@@ -178,8 +178,13 @@ def test_outcomes_are_those_of_the_backends_asked_about():
     assert report.versions(RULES["iadd-alias"]) == {"dask": "2026.8.0"}
     for write in (_terminal.text, _json.text, _sarif.text, _html.text):
         assert "jax 0.10" not in write(report)
-        assert "jax: x is" not in write(report)
+        assert "jax, dask" not in write(report)
     assert list(json.loads(_json.text(report))["rules"]["iadd-alias"]["outcomes"]) == ["dask"]
+
+
+def test_backends_with_one_outcome_are_told_together():
+    assert alike({"jax": "1", "torch": "2", "jax_jit": "1"}) == [("jax, jax_jit", "1"), ("torch", "2")]
+    assert "jax, dask: x is [1, 2]" in _terminal.text(report_of(Finding(RULES["iadd-alias"], "a", 1, 1, "op")))
 
 
 def test_failing_is_what_refuses_or_differs_and_is_not_silenced():

@@ -9,7 +9,7 @@ from typing import Final
 from zlib import crc32
 
 from candela_xp._audit._findings import Effect, Finding, Harm, Rule
-from candela_xp._audit._report import EFFECTS, HARM_NAMES, Report, counted, hits
+from candela_xp._audit._report import EFFECTS, HARM_NAMES, Report, alike, counted, hits
 from candela_xp._audit._sources import visible
 
 RULE_PAGES = "audit-rules.html"
@@ -22,6 +22,8 @@ _HARM_CLASSES: Final[Mapping[Harm, str]] = {
     "refused": "loud",
     "recomputed": "slow",
 }
+
+_CLASSES: Final = ("silent", "loud", "slow")
 
 _MARKS: Final[Mapping[Effect, str]] = {"differs": "≠", "refuses": "✕", "recomputes": "↻"}
 
@@ -134,13 +136,13 @@ def _backends(report: Report) -> Iterator[str]:
         title = f"<h3>{_shown(f'{name} {version}'.strip())}: {counted(number, 'finding')}</h3>"
         yield f"<details open>\n<summary>{title}</summary>"
         yield '<ul class="plain">'
-        for rule, found in groups:
+        # Worst first for this backend, which may refuse what others answer silently.
+        for rule, found in sorted(groups, key=lambda each: _CLASSES.index(_effect_class(each[0], name))):
             outcome = rule.outcomes[name]
-            yield (
-                f"<li>{_badge(rule.harm)} {_rule_link(rule)} <code>{_shown(rule.call)}</code><br>"
-                f"{_MARKS[outcome.effect]} {EFFECTS[outcome.effect]}: <code>{_shown(outcome.detail)}</code><br>"
-                f'<span class="soft">{", ".join(_place(report, each) for each in found)}</span></li>'
-            )
+            effect = f"{_MARKS[outcome.effect]} {EFFECTS[outcome.effect]}"
+            yield f'<li><span class="badge {_effect_class(rule, name)}">{effect}</span> {_rule_link(rule)}'
+            yield f"<code>{_shown(rule.call)}</code><br><code>{_shown(outcome.detail)}</code><br>"
+            yield f'<span class="soft">{", ".join(_place(report, each) for each in found)}</span></li>'
         yield "</ul>\n</details>"
 
 
@@ -155,7 +157,7 @@ def _rules(report: Report) -> Iterator[str]:
         yield from _term("Expected", f"<code>{_shown(rule.reference)}</code>")
         for effect, details in report.outcomes(rule).items():
             each = (
-                f"<strong>{_shown(name)}</strong> <code>{_shown(detail)}</code>" for name, detail in details.items()
+                f"<strong>{_shown(names)}</strong> <code>{_shown(detail)}</code>" for names, detail in alike(details)
             )
             yield from _term(f"{_MARKS[effect]} {EFFECTS[effect]}", "<br>".join(each))
         yield from _term("Certainty", _shown(rule.certainty))
@@ -212,6 +214,14 @@ def _term(term: str, description: str) -> Iterable[str]:
 
 def _badge(harm: Harm) -> str:
     return f'<span class="badge {_HARM_CLASSES[harm]}">{HARM_NAMES[harm]}</span>'
+
+
+def _effect_class(rule: Rule, backend: str) -> str:
+    """How bad a rule is on one backend: only a different answer can be silent."""
+    effect = rule.outcomes[backend].effect
+    if effect == "differs":
+        return _HARM_CLASSES[rule.harm]
+    return "slow" if effect == "recomputes" else "loud"
 
 
 def _rule_link(rule: Rule) -> str:

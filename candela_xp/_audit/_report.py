@@ -134,6 +134,14 @@ def failing(audit: Audit, backends: Collection[str]) -> list[Finding]:
     ]
 
 
+def alike(details: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Names of the backends that share an outcome, separated by commas, with the outcome."""
+    found: dict[str, list[str]] = {}
+    for name, detail in details.items():
+        found.setdefault(detail, []).append(name)
+    return [(", ".join(names), detail) for detail, names in found.items()]
+
+
 def hits(findings: Collection[Finding]) -> int:
     """How often in all."""
     return sum(each.hits for each in findings)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from candela_xp._audit._findings import Certainty, Finding, Harm, Rule
-from candela_xp._audit._report import EFFECTS, HARM_NAMES, Report
+from candela_xp._audit._report import EFFECTS, HARM_NAMES, Report, alike
 from candela_xp._audit._sources import Note, visible
 
 _LEVELS: Final[Mapping[Harm, str]] = {
@@ -75,7 +75,7 @@ def _rule(report: Report, rule: Rule) -> dict[str, Any]:
 def _help(report: Report, rule: Rule) -> list[str]:
     found = [f"The standard: {rule.standard}.", f"Expected: {rule.reference}"]
     for effect, details in report.outcomes(rule).items():
-        found += [f"{name} {EFFECTS[effect]}: {detail}" for name, detail in details.items()]
+        found += [f"{names} {EFFECTS[effect]}: {detail}" for names, detail in alike(details)]
     measured = ", ".join(f"{name} {each}" for name, each in report.versions(rule).items())
     return [*found, f"Instead: {rule.advice}", f"Certainty: {rule.certainty}. Measured on {measured or 'no version'}."]
 

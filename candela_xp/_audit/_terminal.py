@@ -7,11 +7,11 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from candela_xp._audit._findings import Finding, Harm, Rule
-from candela_xp._audit._report import HARM_NAMES, Report, counted, hits
+from candela_xp._audit._report import HARM_NAMES, Report, alike, counted, hits
 from candela_xp._audit._sources import visible
 from candela_xp._commands._draw import Style
 
-_LABEL = 13
+_LABEL = 14  # "measured on", indented, and a space
 _FILE_WIDTH = 100  # for a file, which has no width of its own
 
 SUMMARY_ROWS = 40
@@ -114,8 +114,8 @@ def _rule(report: Report, rule: Rule, findings: Sequence[Finding], style: Style)
     yield from _field("standard", rule.standard, style)
     yield from _field("expected", rule.reference, style)
     for effect, details in report.outcomes(rule).items():
-        for place, (name, detail) in enumerate(details.items()):
-            yield from _field(effect if place == 0 else "", f"{name}: {detail}", style)
+        for place, (names, detail) in enumerate(alike(details)):
+            yield from _field(effect if place == 0 else "", f"{names}: {detail}", style)
     yield from _field("certainty", rule.certainty, style)
     yield from _field("instead", rule.advice, style)
     yield from _field("measured on", ", ".join(f"{name} {each}" for name, each in report.versions(rule).items()), style)

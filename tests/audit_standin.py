@@ -13,8 +13,8 @@ import pytest
 
 from candela_xp._audit._findings import Audit, Finding, Outcome, Rule
 
-NAME = "candela_xp._audit._watch"
 BACKENDS = ("numpy", "torch", "jax", "dask")
+USUAL = ("torch", "jax", "dask")
 VERSIONS = {"numpy": "2.4.6", "torch": "2.13.0", "jax": "0.10.2", "dask": "2026.8.0"}
 
 RULES = {
@@ -64,6 +64,17 @@ RULES = {
             {"torch": Outcome("differs", "float32")},
             "zeros(3, dtype=float64)",
         ),
+        Rule(
+            "newer-name",
+            "revisions",
+            "a function that came after 2022.12",
+            "refused",
+            "seen in arguments",
+            "not in revision 2022.12",
+            "present",
+            {"revision 2022.12": Outcome("refuses", "AttributeError")},
+            "ask hasattr(xp, name)",
+        ),
     )
 }
 
@@ -86,14 +97,18 @@ class Recorder:
 
 
 def start(backends, *, since, data):
+    return Recorder(tuple(backends))
+
+
+def known(backends):
     for name in backends or ():
         if name not in BACKENDS:
             raise ValueError(f"unknown backend {name!r}; known: {', '.join(BACKENDS)}")
-    return Recorder(tuple(backends or BACKENDS))
+    return USUAL if backends is None else tuple(backends)
 
 
-def known_rules():
-    return set(RULES)
+def newer(since):
+    return RULES["newer-name"]
 
 
 def meet(rule, operation="add(float64 (3,), int)"):
@@ -102,12 +117,14 @@ def meet(rule, operation="add(float64 (3,), int)"):
     _met.append(Finding(RULES[rule], frame.f_code.co_filename, frame.f_lineno, 1, operation))
 
 
-def module():
-    found = ModuleType(NAME)
-    found.start, found.known_rules = start, known_rules
-    return found
+def modules():
+    """Modules that stand in for those that record, by name."""
+    watch, rules = ModuleType("candela_xp._audit._watch"), ModuleType("candela_xp._audit._rules")
+    watch.start = start
+    rules.known, rules.newer, rules.words = known, newer, lambda: RULES
+    return {each.__name__: each for each in (watch, rules)}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure():
-    sys.modules[NAME] = module()
+    sys.modules.update(modules())

@@ -11,7 +11,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from audit_standin import BACKENDS, NAME, module
+from audit_standin import BACKENDS, USUAL, modules
 
 from candela_xp.__main__ import main
 from candela_xp._audit import _request
@@ -19,7 +19,7 @@ from candela_xp._audit._request import FAILED, Request, RequestError
 
 TESTS = Path(__file__).resolve().parent
 AUDITED = (
-    "import sys, audit_standin; sys.modules[audit_standin.NAME] = audit_standin.module(); "
+    "import sys, audit_standin; sys.modules.update(audit_standin.modules()); "
     "from candela_xp.__main__ import main; raise SystemExit(main())"
 )
 
@@ -198,6 +198,21 @@ def test_failing_is_a_status_of_its_own(run, options, status):
     assert run(*options, "s.py", files={"s.py": MEETS}).returncode == status
 
 
+@pytest.mark.parametrize(
+    ("backends", "fail_on", "asked"),
+    [
+        (None, None, USUAL),
+        (None, "numpy,jax", (*USUAL, "numpy")),
+        ("torch, numpy", "numpy", ("torch", "numpy")),
+    ],
+)
+def test_what_may_fail_is_asked_about(tmp_path, monkeypatch, backends, fail_on, asked):
+    for name, standin in modules().items():
+        monkeypatch.setitem(sys.modules, name, standin)
+    recorder = Request.of(backends, None, False, fail_on, [], tmp_path).start()
+    assert recorder.stop().backends == asked
+
+
 def test_what_only_computes_again_is_no_failure(run):
     program = "from audit_standin import meet\nmeet('len')\n"
     assert run("--fail-on", "dask", "s.py", files={"s.py": program}).returncode == 0
@@ -248,7 +263,8 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_options_are_refused_before_the_program_runs(tmp_path, monkeypatch, capsys, case):
-    monkeypatch.setitem(sys.modules, NAME, module())
+    for name, standin in modules().items():
+        monkeypatch.setitem(sys.modules, name, standin)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder.json").mkdir()
     (tmp_path / "s.py").write_text("raise SystemExit('it ran')\n")
@@ -262,7 +278,8 @@ def test_bad_options_are_refused_before_the_program_runs(tmp_path, monkeypatch, 
 
 @pytest.mark.parametrize("program", [[], ["no-such.py"], ["-m"]])
 def test_no_program_is_no_success(tmp_path, monkeypatch, capsys, program):
-    monkeypatch.setitem(sys.modules, NAME, module())
+    for name, standin in modules().items():
+        monkeypatch.setitem(sys.modules, name, standin)
     monkeypatch.chdir(tmp_path)
     assert main(["audit", *program]) == 2
     assert capsys.readouterr().err.startswith("audit: ")

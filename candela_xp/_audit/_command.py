@@ -24,7 +24,7 @@ from candela_xp._commands import _draw
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
-    parser.add_argument("--backends", metavar="NAMES", help="ask about these only, such as torch,jax (all by default)")
+    parser.add_argument("--backends", metavar="NAMES", help="ask about these only, such as torch,jax")
     parser.add_argument("--since", metavar="REVISION", help="also find what is newer than this revision: 2022.12")
     parser.add_argument("--data", action="store_true", help="also look at values, which computes what is deferred")
     parser.add_argument(

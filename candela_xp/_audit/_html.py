@@ -127,7 +127,7 @@ def _backends(report: Report) -> Iterator[str]:
     """For each backend the rules that it breaks, with its outcome and the places."""
     if not report.loud:
         yield "<p>Nothing was found.</p>"
-    for name in report.audit.backends:
+    for name in report.names:
         groups = [(rule, found) for rule, found in report.by_rule() if name in rule.outcomes]
         if not groups:
             continue

@@ -19,7 +19,7 @@ def text(report: Report) -> str:
     """The report as JSON; described in docs/audit-reports.md."""
     plain = _plain(report.audit)
     for row in plain["rules"].values():
-        row["outcomes"] = {name: row["outcomes"][name] for name in report.audit.backends if name in row["outcomes"]}
+        row["outcomes"] = {name: row["outcomes"][name] for name in report.names if name in row["outcomes"]}
     findings = []
     for finding in report.loud + report.silenced:
         found = _plain_finding(finding)

@@ -88,15 +88,21 @@ class Report:
         """What the backends asked about do otherwise: effect, backend, exception or value."""
         found: dict[Effect, dict[str, str]] = {}
         for effect in EFFECTS:
-            asked = {name: rule.outcomes[name] for name in self.audit.backends if name in rule.outcomes}
+            asked = {name: rule.outcomes[name] for name in self.backends(rule)}
             details = {name: each.detail for name, each in asked.items() if each.effect == effect}
             if details:
                 found[effect] = details
         return found
 
     def backends(self, rule: Rule) -> list[str]:
-        """The backends asked about that do otherwise."""
-        return [name for name in self.audit.backends if name in rule.outcomes]
+        """The backends asked about that do otherwise; a revision that hasn't got a name counts as one."""
+        return [name for name in self.names if name in rule.outcomes]
+
+    @property
+    def names(self) -> list[str]:
+        """The backends asked about, and what else has outcomes without being a backend."""
+        others = {name for each in self.audit.findings for name in each.rule.outcomes}
+        return [*self.audit.backends, *sorted(others - {*self.audit.backends, *self.audit.versions})]
 
     def versions(self, rule: Rule) -> dict[str, str]:
         """On which versions that was measured."""

@@ -36,7 +36,7 @@ class Request:
     Attributes
     ----------
     backends
-        Names of the backends to ask about; None for all.
+        Names of the backends to ask about; None for the usual ones.
     since
         The oldest revision of the standard that is to be served, or None.
     data
@@ -91,14 +91,15 @@ class Request:
         RequestError
             A backend is unknown.
         """
-        watch = _watch()
         try:
-            if self.backends is None and self.fail_on:
-                # All are asked about, so that nothing else would look at these names.
-                watch.start(self.fail_on, since=self.since, data=self.data).stop()
-            return watch.start(self.backends, since=self.since, data=self.data)
+            return _core("_watch").start(self._targets(), since=self.since, data=self.data)
         except ValueError as error:
             raise RequestError(str(error)) from error
+
+    def _targets(self) -> tuple[str, ...]:
+        """The backends asked about; what may fail is among them."""
+        known = _core("_rules").known
+        return tuple(dict.fromkeys((*known(self.backends), *known(self.fail_on))))
 
     def write(self, report: Report) -> list[str]:
         """Write all reports; what can't be written is said, and the others still are.
@@ -123,13 +124,13 @@ class Request:
 
 def known_rules() -> Collection[str]:
     """Names of all rules."""
-    rules: Collection[str] = _watch().known_rules()
-    return rules
+    rules = _core("_rules")
+    return {*rules.words(), rules.newer(_revisions.LATEST).id}
 
 
-def _watch() -> Any:
+def _core(name: str) -> Any:
     # When asked for only: the options are there for everyone who has candela_xp and pytest.
-    return importlib.import_module("candela_xp._audit._watch")
+    return importlib.import_module(f"candela_xp._audit.{name}")
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def _overview(report: Report, findings: Sequence[Finding], style: Style) -> list
 def _counts(report: Report, style: Style) -> list[str]:
     """How many findings each backend has."""
     found = []
-    for name in report.audit.backends:
+    for name in report.names:
         number = sum(name in each.rule.outcomes for each in report.loud)
         if number:
             found.append(f"{name} {number}")

@@ -94,7 +94,7 @@ class Request:
         try:
             return _core("_watch").start(self._targets(), since=self.since, data=self.data)
         except ValueError as error:
-            raise RequestError(str(error)) from error
+            raise RequestError(str(error).removeprefix("audit: ")) from error
 
     def _targets(self) -> tuple[str, ...]:
         """The backends asked about; what may fail is among them."""

@@ -1,8 +1,9 @@
-"""The command line: ``python -m candela_xp info``, ``layout EXPR`` and ``demo``."""
+"""The command line: ``python -m candela_xp info``, ``layout EXPR``, ``demo`` and ``audit SCRIPT``."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from candela_xp import __version__
+from candela_xp._audit import _command
 from candela_xp._commands import _demo, _draw, _info, _layout_expression
 
 
@@ -43,6 +45,16 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--json", action="store_true", help="as JSON")
     demo.add_argument("--repeat", type=_count, default=_demo.REPEAT, metavar="N", help="timed runs of each step")
     demo.set_defaults(run=_run_demo)
+
+    audit = commands.add_parser(
+        "audit",
+        help="where a program would break on other array libraries",
+        description="Runs a program and tells which lines other array libraries refuse or answer otherwise. "
+        "Options of the audit stand before the program; what follows is the program's.",
+        usage="candela_xp audit [OPTIONS] (SCRIPT | -m MODULE) [ARGS]",
+    )
+    _command.add_arguments(audit)
+    audit.set_defaults(run=_command.run)
     return parser
 
 
@@ -109,12 +121,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
         0: done; 1: a check of the demo failed, or nobody reads the output any more; 2: the call is wrong or a
-        package is missing (wrong options leave by SystemExit, as argparse does).
+        package is missing (wrong options leave by SystemExit, as argparse does). Of an audited program its own.
     """
     arguments = _parser().parse_args(argv)
     try:
         status: int = arguments.run(arguments)
-        sys.stdout.flush()
+        with contextlib.suppress(ValueError):  # an audited program may have closed it
+            sys.stdout.flush()
     except BrokenPipeError:
         # The reader has gone (head, less). Python flushes once more at exit: give that somewhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

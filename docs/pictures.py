@@ -20,8 +20,8 @@ from candela_xp._layout import Layout
 from candela_xp._traversal import Walk, plan
 
 HERE = Path(__file__).resolve().parent / "pictures"
-CELL = 34  # of a grid; all lengths are in the units of the picture
-GAP = 44
+CELL = 32  # of a grid; all lengths are in the units of the picture
+GAP = 28
 LABEL = 30  # left of a grid, for the number of the first cell of a row
 FONT = "font-family='ui-monospace, SFMono-Regular, Menlo, Consolas, monospace'"
 INK, FAINT, LINE, EMPTY = "#1f2430", "#6b7280", "#c9ced6", "#f3f4f6"
@@ -121,10 +121,17 @@ def layout_of(expression: str) -> Picture:
     first = _draw.touched(layout, cells, 0, cells).first
     length = evaluated.root_shape[-1] if evaluated.root_shape else 1
     touched = rows([first.get(cell) for cell in range(cells)], length)
-    array = grid("elements, each with its cell", _words(words), _parts(parts, last))
-    buffer = grid("buffer, each with its step", _words(touched), _parts(touched, last), _starts(cells, length))
-    fields = f"shape {layout.shape}   stride {layout.stride}   offset {layout.offset}   adj_stride {layout.adj_stride}"
-    head = Picture(8.2 * len(fields), 40, text(0, 14, expression, size=15) + "\n" + text(0, 36, fields, colour=FAINT))
+    array = grid("elements: their cells", _words(words), _parts(parts, last))
+    buffer = grid("buffer: the steps", _words(touched), _parts(touched, last), _starts(cells, length))
+    fields = (
+        f"shape {layout.shape}  stride {layout.stride}",
+        f"offset {layout.offset}  adj_stride {layout.adj_stride}",
+    )
+    lines = [
+        text(0, 14, expression, size=15),
+        *(text(0, 36 + 19 * n, each, colour=FAINT) for n, each in enumerate(fields)),
+    ]
+    head = Picture(max(9.2 * len(expression), *(8.2 * len(each) for each in fields)), 59, "\n".join(lines))
     return below(head, beside(array, buffer), gap=14)
 
 

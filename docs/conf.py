@@ -23,7 +23,7 @@ html_copy_source = False
 html_show_sphinx = False
 
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["deflist"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

@@ -118,11 +118,11 @@ def chapter(home: str) -> str:
     """A chapter of the reference in MyST: a table, then every function."""
     names = chapters()[home]
     rows = [
-        f"| {{py:obj}}`{name} <candela_xp.{name}>` | {_cell(summary(name))} | {since(name) or 'not in it'} "
+        f"| {{py:obj}}`{name} <candela_xp.{name}>` | {_cell(summary(name))} | {since(name) or 'not in the standard'} "
         f"| {'yes' if differences_of(name) else ''} |"
         for name in names
     ]
-    table = ["| Function | | In the standard since | NumPy differs |", "| --- | --- | --- | --- |", *rows]
+    table = ["| Function | | Since | NumPy differs |", "| --- | --- | --- | --- |", *rows]
     each = [f"```{{eval-rst}}\n.. autofunction:: candela_xp.{name}\n```\n" for name in names]
     return "\n".join([*table, "", *each])
 
@@ -132,15 +132,31 @@ def _cell(text: str) -> str:
 
 
 def difference_list() -> str:
-    """Every difference, those that hold everywhere first."""
-    rows = sorted(differences(), key=lambda row: row.functions != (EVERYWHERE,))
-    return "\n".join(_difference(row) for row in rows)
+    """Every difference: those that hold everywhere, then by the pages of the reference."""
+    parts = []
+    for title, names in [("Everywhere", {EVERYWHERE}), *_titles()]:
+        rows = [_difference(row) for row in differences() if row.functions[0] in names]
+        if rows:
+            parts += [f"## {title}\n", *rows]
+    return "\n".join(parts)
+
+
+def _titles() -> list[tuple[str, set[str]]]:
+    """The title of each page of the reference that has functions, and their names; in the order of the contents."""
+    contents = TOCTREE.search((HERE / "reference" / "index.md").read_text(encoding="utf-8"))
+    found = []
+    for entry in contents["entries"].split() if contents else ():
+        page = (HERE / "reference" / f"{entry}.md").read_text(encoding="utf-8")
+        homes = [place["chapter"] for place in PLACE.finditer(page) if place["chapter"]]
+        names = {name for home in homes for name in chapters()[home]}
+        found.append((page.partition("\n")[0].removeprefix("# "), names))
+    return found
 
 
 def _difference(row: Difference) -> str:
-    title = "Everywhere" if row.functions == (EVERYWHERE,) else ", ".join(_reference(name) for name in row.functions)
-    example = f"\n```python\n{row.example}\n```\n" if row.example else ""
-    return f"**{title}.** {row.text}\n{example}"
+    title = "" if row.functions == (EVERYWHERE,) else ", ".join(_reference(name) for name in row.functions) + "\n: "
+    text = row.text.replace("\n", "\n  ") if title else row.text
+    return f"{title}{text}\n\n```python\n{row.example}\n```\n"
 
 
 def _reference(name: str) -> str:

@@ -20,6 +20,7 @@ from candela_xp import _revisions
 from docs import reference_pages
 from docs.reference_pages import EVERYWHERE, chapters, differences, filled, function, since
 
+UNTYPED = {("asarray", "obj"), ("from_dlpack", "x")}  # anything that has the protocol
 REFERENCE = sorted((DOCS / "reference").glob("*.md"))
 
 
@@ -62,6 +63,16 @@ def test_a_docstring_says_since_when_as_the_registry_does(name):
         assert (since(name), min(declared)) == ("2023.12", "2021.12")
     else:
         assert since(name) == min(declared, default="")
+
+
+@pytest.mark.parametrize("name", [name for names in chapters().values() for name in names])
+def test_a_signature_has_the_names_and_types_of_the_definition(name):
+    # Many functions are made by decorators, whose own signatures are (x, /) or (*operands, **options).
+    signature = inspect.signature(function(name))
+    assert signature.return_annotation is not signature.empty
+    for parameter in signature.parameters.values():
+        assert parameter.annotation not in (parameter.empty, "Any") or (name, parameter.name) in UNTYPED
+        assert parameter.kind is not parameter.VAR_KEYWORD
 
 
 def test_a_page_of_the_reference_gets_its_functions():

@@ -30,7 +30,8 @@ def materialize(x: NDArray, /) -> NDArray:
 
     Notes
     -----
-    Nothing but the time changes: whoever reads an array materializes it. The name is Candela's.
+    Nothing but the time changes: whoever reads an array materializes it. Not in the standard; the
+    name is Candela's.
     """
     array = checked_array("materialize", "x", x)
     if array._node is not None:

@@ -40,6 +40,15 @@ class Layout(NamedTuple):
     """Shape, stride (elements) and offset (elements) of a view of a buffer.
 
     `adj_stride` and `len` follow from these three, so they are computed, not stored.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Extent of each axis.
+    stride : tuple of int
+        How many elements of the buffer lie between neighbours along each axis; may be negative or 0.
+    offset : int
+        Position of the first element in the buffer, in elements.
     """
 
     shape: Shape
@@ -69,7 +78,7 @@ class Layout(NamedTuple):
 
     @property
     def len(self) -> int:
-        """Number of elements: the product of the shape."""
+        """Number of elements, the product of the shape."""
         return prod(self.shape)
 
     @property

@@ -100,19 +100,19 @@ def _failures(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         if row.failed:
             lines = [f"- {_code(outcome.id)}: {plain(outcome.reason)}" for outcome in row.failed]
-            parts.append(f"### Failed: {row.revision}, {row.mode} mode\n\n" + "\n".join(lines))
+            parts.append(f"## Failed: {row.revision}, {row.mode} mode\n\n" + "\n".join(lines))
     return parts
 
 
 def _skips(rows: Sequence[Row]) -> list[str]:
     """One heading a revision, modes together where they skip the same."""
-    parts = ["### Skipped by the suite itself"] if any(row.skipped for row in rows) else []
+    parts = ["## Skipped by the suite itself"] if any(row.skipped for row in rows) else []
     for revision in _unique(row.revision for row in rows):
         modes = [row for row in rows if row.revision == revision and row.skipped]
         same = len({_identity(row.skipped) for row in modes}) == 1
         for row in modes[:1] if same else modes:
             title = revision if same else f"{revision}, {row.mode} mode"
-            parts.append(f"#### {title}: {len(row.skipped)} skipped\n\n" + "\n".join(_by_reason(row.skipped)))
+            parts.append(f"### {title}: {len(row.skipped)} skipped\n\n" + "\n".join(_by_reason(row.skipped)))
     return parts
 
 

@@ -75,7 +75,7 @@ def renewed(page: str) -> str:
 
 def main() -> None:
     """Write the tables of every page again."""
-    for path in sorted(HERE.glob("*.md")):
+    for path in sorted(HERE.rglob("*.md")):
         page = path.read_text(encoding="utf-8")
         if renewed(page) != page:
             path.write_text(renewed(page), encoding="utf-8")

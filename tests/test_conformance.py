@@ -536,21 +536,21 @@ def test_the_section_has_counts_versions_skips_and_failures():
     assert "| 2025.12 | strict | 3 | 1 | 1 | `candela_xp` |" in text
     assert "| 0, 1 | 100, no deadline | `A=1` |" in text
     assert text.count("Versions: Python 3.11.7, numpy 2.4.6, candela_xp 0.1.0") == 1
-    assert "### Failed: 2025.12, strict mode\n\n- `test_a.py::test_b`: AssertionError: out\\[0\\] \\< \\*1\\*" in text
-    assert "#### 2025.12: 1 skipped\n\n- flaky (1): `test_a.py::test_remainder[__mod__(x1, x2)]`" in text
+    assert "## Failed: 2025.12, strict mode\n\n- `test_a.py::test_b`: AssertionError: out\\[0\\] \\< \\*1\\*" in text
+    assert "### 2025.12: 1 skipped\n\n- flaky (1): `test_a.py::test_remainder[__mod__(x1, x2)]`" in text
 
 
 def test_modes_that_skip_differently_are_listed_apart():
     other = (Outcome("t", "skipped", "only in strict"),)
     text = _report.section([row(), row(mode="strict", skipped=other)])
-    assert "#### 2025.12, default mode: 1 skipped" in text
-    assert "#### 2025.12, strict mode: 1 skipped" in text
+    assert "### 2025.12, default mode: 1 skipped" in text
+    assert "### 2025.12, strict mode: 1 skipped" in text
 
 
 def test_a_section_without_failures_or_skips_names_none():
     text = _report.section([row(skipped=())])
     assert "Failed:" not in text
-    assert "### Skipped" not in text
+    assert "## Skipped" not in text
 
 
 def test_other_text_of_the_page_survives():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import importlib
+import importlib.util
 import inspect
 import io
 import re
@@ -17,6 +18,7 @@ from types import FunctionType
 
 import pytest
 from numpydoc.validate import validate
+from processes import in_process
 
 import candela_xp as xp
 from candela_xp import _settings
@@ -24,7 +26,10 @@ from docs import tables
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+UNBUILT = {"_build", "changes"}
+SITE = [path for path in sorted(DOCS.rglob("*.md")) if path.relative_to(DOCS).parts[0] not in UNBUILT]
+PAGES = [README, ROOT / "CHANGELOG.md", *SITE]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 COMMAND = re.compile(r"^<!-- command: (\w+) -->\n```sh\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 
@@ -34,7 +39,7 @@ def read(path):
 
 
 def named(paths):
-    return pytest.mark.parametrize("path", paths, ids=lambda path: path.name)
+    return pytest.mark.parametrize("path", paths, ids=lambda path: path.relative_to(ROOT).as_posix())
 
 
 # -- examples ----------------------------------------------------------------------------------------
@@ -79,10 +84,24 @@ def documented():
 DOCUMENTED = documented()
 
 
+def needed(path):
+    """What the examples of a page import beyond the library, and NumPy: its line ``<!-- needs: ... -->``."""
+    return re.findall(r"[\w.]+", "".join(re.findall(r"^<!-- needs: (.*) -->$", read(path), re.MULTILINE)))
+
+
 @named([path for path in PAGES if ">>>" in read(path)])
 def test_examples_in_pages_give_what_they_show(path):
-    # A fence ends an example as an empty line would.
-    assert failures(read(path).replace("```", ""), path.name) == ""
+    if not needed(path):
+        # A fence ends an example as an empty line would.
+        assert failures(read(path).replace("```", ""), path.name) == ""
+        return
+    if absent := [name for name in needed(path) if importlib.util.find_spec(name) is None]:
+        pytest.skip(f"{', '.join(absent)} not installed: the extra 'demo' brings them")
+    # A process of its own, since the examples set variables that a package reads when it is first imported.
+    code = f"from test_documentation import *; print(failures(read(Path({str(path)!r})).replace('```', ''), 'page'))"
+    done = in_process(f"import sys; sys.path[:0] = [{str(ROOT / 'tests')!r}]; {code}")
+    assert done.stdout.strip() == "", done.stdout + done.stderr
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_readme_has_an_example():
@@ -146,12 +165,15 @@ def test_ci_runs_the_readmes_tests_where_the_readme_installs_them():
     assert '\nstage tests bash -c "$tests"\n' in script
 
 
-def test_the_test_extra_brings_every_tool_that_ci_calls():
-    tools = set(re.findall(r'\$venv/bin/"? ?([\w-]+)', read(ROOT / ".ci" / "run"))) - {"python", "pip"}
-    packages = {"lint-imports": "import-linter"}
-    extra = {re.match(r"[\w-]+", line)[0] for line in PROJECT["project"]["optional-dependencies"]["test"]}
-    assert tools >= {"ruff", "mypy", "lint-imports"}
-    assert {packages.get(tool, tool) for tool in tools} <= extra
+def test_the_extras_that_ci_installs_bring_every_tool_that_it_calls():
+    script = read(ROOT / ".ci" / "run")
+    tools = set(re.findall(r'\$venv/bin/"? ?([\w-]+)', script)) - {"python", "pip"}
+    packages = {"lint-imports": "import-linter", "sphinx-build": "sphinx"}
+    extras = PROJECT["project"]["optional-dependencies"]
+    brought = {re.match(r"[\w-]+", line)[0] for name in ("test", "docs") for line in extras[name]}
+    assert tools >= {"ruff", "mypy", "lint-imports", "sphinx-build"}
+    assert {packages.get(tool, tool) for tool in tools} <= brought
+    assert "install --quiet '.[docs,demo]'" in script
 
 
 # -- links -------------------------------------------------------------------------------------------
@@ -178,16 +200,31 @@ def test_links_inside_the_project_lead_somewhere(path):
         assert not anchor or anchor in anchors(file), f"{path.name}: {link} has no such heading"
 
 
-def test_every_page_can_be_reached_from_the_index():
-    index = ROOT / "docs" / "index.md"
-    reached = {(index.parent / link.partition("#")[0]).resolve() for link in links(index)}
-    assert set(PAGES) - {index} <= reached
+def entries(path):
+    """The pages that the tables of contents of a page name, and what it includes."""
+    tables_of_contents = re.findall(r"^```\{toctree\}\n(?::.*\n)*\n((?:.+\n)*)```$", read(path), re.MULTILINE)
+    patterns = [f"{entry}.md" for block in tables_of_contents for entry in block.splitlines()]
+    included = re.findall(r"^```\{include\} (\S+)$", read(path), re.MULTILINE)
+    return [found.resolve() for pattern in patterns for found in path.parent.glob(pattern)] + [
+        (path.parent / name).resolve() for name in included
+    ]
+
+
+def test_every_page_is_in_a_table_of_contents():
+    index = DOCS / "index.md"
+    reached, ahead = set(), [index]
+    while ahead:
+        page = ahead.pop()
+        if page not in reached:
+            reached.add(page)
+            ahead += entries(page)
+    assert set(PAGES) - reached == {README}  # the way to the index
 
 
 # -- what follows from the code ----------------------------------------------------------------------
 
 
-@named(sorted((ROOT / "docs").glob("*.md")))
+@named(SITE)
 def test_tables_in_pages_are_those_of_the_code(path):
     assert read(path) == tables.renewed(read(path)), "run python -m docs.tables"
 

@@ -278,10 +278,14 @@ class NDArray:
 
         def __buffer__(self, flags: int, /) -> memoryview:
             """The memory under Python's buffer protocol; dtypes that the protocol has no code for are refused."""
+            view = self.__array__()
             try:
-                return memoryview(self.__array__())
-            except ValueError as error:
-                raise BufferError(f"__buffer__: {error}") from None
+                return memoryview(view)
+            except ValueError:
+                raise BufferError(
+                    f"__buffer__: the buffer protocol has no code for {self._dtype}; "
+                    f"its bits are memoryview(numpy.asarray(x).view('u{self.itemsize}'))"
+                ) from None
 
     def __dlpack__(
         self,

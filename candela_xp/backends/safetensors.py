@@ -76,11 +76,6 @@ def load_file(filename: str | os.PathLike[str]) -> dict[str, NDArray]:
     the arrays, or ends the process.
 
     Source: the section "Format" in the documentation of safetensors.
-
-    Examples
-    --------
-    >>> weights = load_file("model.safetensors")  # doctest: +SKIP
-    >>> weights["embedding"]  # doctest: +SKIP
     """
     with open(filename, "rb") as file:
         size = os.fstat(file.fileno()).st_size

@@ -149,9 +149,11 @@ def to_capsule(view: NumPyArray, device: tuple[int, int], version: tuple[int, in
         capsule = known.__dlpack__(max_version=(1, 0) if version >= (1, 0) else None)
     except BufferError as error:
         raise ExportError(f"__dlpack__: {error}") from None
-    if element is None and not copy and device == _CPU:
+    if element is None and not copy and device == _CPU and view.size:
         return capsule  # NumPy has said it all
     tensor, head = _opened(capsule)
+    if not view.size:
+        tensor.data = None
     tensor.device_type, tensor.device_id = device
     if element is not None:
         tensor.code, tensor.bits = element

@@ -84,7 +84,9 @@ def test_a_capsule_says_what_the_array_is(name, versioned):
             # A capsule without version cannot say read-only, and the consumer would write: it holds a copy.
             assert tensor.data is None or not array.size or tensor.data + tensor.byte_offset != address(array)
             array = array.copy()
-        if array.size:
+        if not array.size:
+            assert tensor.data is None  # dlpack.h: NULL "if the tensor is of size zero"
+        else:
             if versioned or shared:
                 assert tensor.data + tensor.byte_offset == address(array)
             for axis, extent in enumerate(array.shape):

@@ -857,16 +857,22 @@ def test_what_we_cannot_take_from_torch_is_a_buffer_error():
             xp.from_dlpack(tensor)
 
 
+@pytest.fixture
+def jax() -> Any:
+    """JAX with its 64-bit dtypes, which it has on demand only."""
+    found = pytest.importorskip("jax", reason="jax is not part of the test extra")
+    with found.enable_x64(True):
+        yield found
+
+
 def jax_dtypes(jax: Any) -> list[xp.DType]:
-    """Those of 8 bits and more that JAX has, without the 64-bit ones, which it has on demand only."""
-    wide = {"int64", "uint64", "float64", "complex128"}
-    return [d for d in ALL_DTYPES if d.bits >= 8 and d.name not in wide and hasattr(jax.numpy, d.name)]
+    """Those of 8 bits and more that JAX has."""
+    return [d for d in ALL_DTYPES if d.bits >= 8 and hasattr(jax.numpy, d.name)]
 
 
-def test_jax_arrays_come_in_read_only_over_the_same_memory():
-    jax = pytest.importorskip("jax", reason="jax is not part of the test extra")
+def test_jax_arrays_come_in_read_only_over_the_same_memory(jax):
     shared = jax_dtypes(jax)
-    assert len(shared) >= 18
+    assert len(shared) >= 22
     for dtype in shared:
         there = jax.numpy.asarray(numbers((2, 3), dtype.dtype))
         x = xp.from_dlpack(there)
@@ -880,8 +886,7 @@ def test_jax_arrays_come_in_read_only_over_the_same_memory():
         assert same_bits(x._numpy(), numbers((2, 3), dtype.dtype))
 
 
-def test_jax_looks_at_our_memory_in_every_dtype_that_it_has():
-    jax = pytest.importorskip("jax", reason="jax is not part of the test extra")
+def test_jax_looks_at_our_memory_in_every_dtype_that_it_has(jax):
     for dtype in jax_dtypes(jax):
         owner = np.empty(256, np.uint8)
         watched = weakref.ref(owner)
@@ -898,8 +903,7 @@ def test_jax_looks_at_our_memory_in_every_dtype_that_it_has():
         assert gone(watched)
 
 
-def test_what_jax_packs_is_refused():
-    jax = pytest.importorskip("jax", reason="jax is not part of the test extra")
+def test_what_jax_packs_is_refused(jax):
     packed = jax.numpy.asarray(np.arange(4), dtype=jax.numpy.float4_e2m1fn)
     with pytest.raises(BufferError, match=r"elements of 4 bits are packed|no dtype has DLPack code 17 with 4 bits"):
         xp.from_dlpack(packed)

@@ -377,6 +377,7 @@ HOSTILE: dict[str, dict[str, Any]] = {
     "huge extent": {"shape": (2**63 - 1, 1)},
     "product beyond the address space": {"shape": (2**32, 2**32)},
     "product that wraps to a few": {"shape": (2**33, 2**31), "strides": (0, 0)},
+    "row-major beyond the address space": {"shape": (2**60 - 1, 1), "strides": None},
     "huge stride": {"strides": (BIG, 1)},
     "most negative stride": {"strides": (-(2**63), 1)},
     "strides that end below 0": {"strides": (3, -(2**50))},

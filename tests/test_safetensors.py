@@ -204,6 +204,14 @@ def test_a_header_longer_than_the_file_is_refused(tmp_path, length):
         load_file(file)
 
 
+def test_a_header_longer_than_the_library_reads_is_refused_unread(tmp_path):
+    file = written(tmp_path / "bad.safetensors", {}, length=100_000_001)
+    with file.open("r+b") as out:
+        out.truncate(200_000_000)
+    with pytest.raises(ValueError, match="the header has 100000001 bytes, the file 200000000; the limit is 100000000"):
+        load_file(file)
+
+
 @pytest.mark.parametrize("size", range(8))
 def test_a_file_too_short_for_the_length_is_refused(tmp_path, size):
     (tmp_path / "short").write_bytes(bytes(size))

@@ -82,7 +82,9 @@ def load_file(filename: str | os.PathLike[str]) -> dict[str, NDArray]:
         length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
         start = _LENGTH_BYTES + length
         if start > size or length > _MAX_HEADER_BYTES:
-            raise _refusal(filename, f"the header has {length} bytes, the file {size}")
+            raise _refusal(
+                filename, f"the header has {length} bytes, the file {size}; the limit is {_MAX_HEADER_BYTES}"
+            )
         tensors = _tensors(filename, file.read(length))
         _check_places(filename, tensors, size - start)
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -280,10 +280,14 @@ class NDArray:
 
         def __buffer__(self, flags: int, /) -> memoryview:
             """The memory under Python's buffer protocol; dtypes that the protocol has no code for are refused."""
+            view = self.__array__()
             try:
-                return memoryview(self.__array__())
-            except ValueError as error:
-                raise BufferError(f"__buffer__: {error}") from None
+                return memoryview(view)
+            except ValueError:
+                raise BufferError(
+                    f"__buffer__: the buffer protocol has no code for {self._dtype}; "
+                    f"its bits are memoryview(numpy.asarray(x).view('u{self.itemsize}'))"
+                ) from None
 
     def __dlpack__(
         self,
@@ -322,12 +326,13 @@ class NDArray:
         if moves and copy is False:
             raise ExportError(f"__dlpack__: export from {self._device} to the CPU needs a copy; pass copy=None")
         view = self._shown()
-        versioned = max_version is not None and max_version[0] >= 1
+        version = (0, 0) if max_version is None else (max_version[0], max_version[1])
         # A capsule without version cannot say that memory is read-only: what it then holds is a copy.
-        copied = bool(copy) or moves or (copy is None and not versioned and not view.flags.writeable)
+        copied = bool(copy) or moves or (copy is None and version < (1, 0) and not view.flags.writeable)
+        capsule = _interop.to_capsule(view, target, version, copy=copied)
         if not copied:
             self._export()
-        return _interop.to_capsule(view, target, versioned=versioned, copy=copied)
+        return capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """The device as DLPack names it: (kind, number)."""

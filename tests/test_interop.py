@@ -24,6 +24,7 @@ import numpy as np
 import pytest
 
 import candela_xp as xp
+from candela_xp.backends.safetensors import load_file
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN = ["contiguous", "transposed", "reversed", "stepped", "broadcast"]
@@ -163,6 +164,29 @@ def test_numpys_files_do_not_know_the_narrow_floats():
     with pytest.raises(TypeError, match="no dtype of candela_xp"):
         xp.asarray(loaded)
     assert bool(xp.all(xp.asarray(loaded.view(ml_dtypes.bfloat16)) == x))
+
+
+@pytest.mark.parametrize("dtype", xp._dtypes.EXTENSIONS, ids=str)
+@pytest.mark.parametrize("name", OWN)
+def test_numpys_files_keep_the_bits_of_the_narrow_floats(name, dtype, tmp_path):
+    bits = f"u{dtype.itemsize}"
+    x = xp.asarray(np.asarray(example(name, np.dtype(bits))).view(dtype))
+    np.save(tmp_path / "bits.npy", np.asarray(x).view(bits))
+    for mode in (None, "r"):
+        loaded = np.load(tmp_path / "bits.npy", mmap_mode=mode)
+        back = xp.asarray(loaded.view(dtype), copy=False)
+        assert back.dtype is dtype
+        assert back.shape == x.shape
+        assert not x.size or address(back) == address(loaded)
+        assert np.asarray(back).view(bits).tolist() == np.asarray(x).view(bits).tolist()
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_safetensors_writes_a_dense_copy_and_we_map_it(name, tmp_path):
+    safetensors = package("safetensors.numpy")
+    x = example(name, xp.bfloat16)
+    safetensors.save_file({"x": np.asarray(xp.asarray(x, copy=True))}, tmp_path / "x.safetensors")
+    assert bool(xp.all(load_file(tmp_path / "x.safetensors")["x"] == x))
 
 
 @pytest.mark.parametrize("mode", ["r", "r+", "c"])

@@ -1,1 +1,1 @@
-"""Namespaces for libraries that compute with the arrays of others, with what each asks for beyond the standard."""
+"""What single libraries need beyond the standard: a namespace for Cubed, weights in safetensors files."""

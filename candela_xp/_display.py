@@ -6,11 +6,8 @@ from html import escape
 
 from candela_xp import _device
 from candela_xp._array import NDArray
-from candela_xp._drawing import Label, drawing
+from candela_xp._drawing import Label, drawing, is_drawn_whole
 from candela_xp._layout import Layout, Shape
-
-SMALL = 256
-"""Elements up to which a notebook shows the picture; of more it would show a part only, and the summary says more."""
 
 _LONGEST = 9  # characters of a value in a cell
 
@@ -50,7 +47,8 @@ def draw(x: NDArray | Layout, /) -> Drawing:
 
     Notes
     -----
-    Notebooks show this picture for ``x.layout`` and, with at most 256 elements, for ``x``. Not in the standard.
+    Notebooks show this picture for ``x.layout``, and for ``x`` where all elements are drawn: of a matrix 12 by 16,
+    of a stack 256. Of larger ones they show the values as text. Not in the standard.
 
     Examples
     --------
@@ -100,7 +98,7 @@ def _repr_html_(self: NDArray) -> str:
     memory = f"{_cells(self) * self.itemsize} bytes of memory"
     device = "" if self.device is _device.CPU else f", {self.device}"
     line = f"NDArray, {self.dtype}, shape {layout.shape}{device}, {memory}"
-    if self.size <= SMALL:
+    if is_drawn_whole(layout):
         return f"<div><div>{escape(line)}</div>{draw(self)}</div>"
     line += f", stride {layout.stride}, offset {layout.offset}"
     return f"<div><div>{escape(line)}</div><pre>{escape(repr(self))}</pre></div>"

@@ -17,7 +17,7 @@ from candela_xp._steps import FIELDS, Step, fields, touched, walk, window
 
 DRAWN_ROWS = 12  # of a slice
 DRAWN_COLUMNS = 16
-DRAWN_SLICES = 6
+DRAWN_ELEMENTS = 256  # of all slices
 DRAWN_CELLS = 128  # of memory
 DRAWN_STEPS = 64  # of the path
 WALKED_STEPS = 65536  # of a layout that is larger, the cells that these touch are drawn
@@ -142,16 +142,28 @@ def _fields(layout: Layout) -> _Part:
 # -- the elements ----------------------------------------------------------------------------------
 
 
+def _drawn(layout: Layout) -> tuple[int, int, int]:
+    """How many rows and columns of a slice are drawn, and how many slices at most."""
+    rows, columns = (1, 1, *layout.shape)[-2:]
+    rows, columns = min(rows, DRAWN_ROWS), min(columns, DRAWN_COLUMNS)
+    return rows, columns, DRAWN_ELEMENTS // max(rows * columns, 1)
+
+
+def is_drawn_whole(layout: Layout) -> bool:
+    """Whether the picture leaves no element out."""
+    rows, columns, slices = _drawn(layout)
+    return layout.len == 0 or layout.len <= rows * columns * slices and (1, 1, *layout.shape)[-2:] == (rows, columns)
+
+
 def _grid(layout: Layout, label: Label | None) -> _Part:
     """The elements as matrices of the last two axes, one below the other for the indices of the others."""
     shows = "each shows its cell" if label is None else "coloured from the first step of the walk to the last"
     heading = f"elements, {shows}"
     if 0 in layout.shape:
         return _Part(_CHARACTER * 20, 16, [_text(0, 12, "no elements")])
-    rows, columns = ((1, 1, *layout.shape)[-2:]) if layout.ndim < 2 else layout.shape[-2:]
     outer = layout.shape[:-2]
-    shown_rows, shown_columns = min(rows, DRAWN_ROWS), min(columns, DRAWN_COLUMNS)
-    slices = list(islice(product(*[range(min(extent, DRAWN_SLICES)) for extent in outer]), DRAWN_SLICES))
+    shown_rows, shown_columns, most = _drawn(layout)
+    slices = list(islice(product(*[range(min(extent, most)) for extent in outer]), most))
     drawn = {
         (*front, row, column)[-layout.ndim :] if layout.ndim else (): (place, row, column)
         for place, front in enumerate(slices)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from itertools import product
@@ -36,6 +37,7 @@ const rules = require(process.argv[1]);
 const asked = {
   facts: (x) => rules.facts(x),
   walk: (x) => rules.walk(x),
+  nesting: (x) => rules.nesting(x),
   root: (_, text) => rules.root(text),
   apply: (x, text, kind) => rules.apply(x, { kind, text }),
   reshape: (x, text) => rules.reshapePlan(x, rules.completed(x, text)),
@@ -110,6 +112,11 @@ def written(integers: Any) -> str:
     return ", ".join(map(str, integers))
 
 
+def test_the_documentation_shows_the_page():
+    shown = re.findall(r'(?:href|src)="([^"]+)"', (EXPLORER.parents[1] / "explorer.md").read_text(encoding="utf-8"))
+    assert [(EXPLORER.parents[1] / name).resolve() for name in shown] == [EXPLORER / "index.html"] * 2
+
+
 # -- fields and the walk -----------------------------------------------------------------------------
 
 
@@ -132,6 +139,15 @@ def test_every_layout_has_the_fields_of_the_library(page, layout):
 def test_the_walk_is_that_of_the_library(page, layout):
     steps = [{"index": list(step.indices), "cell": step.cell, "axis": step.axis} for step in walk(layout)]
     assert page.ask("walk", layout) == steps
+
+
+@settings(max_examples=500)
+@given(layouts())
+def test_the_reason_for_an_order_of_axes_is_how_they_nest(page, layout):
+    assume(layout.len)
+    verdicts = {each["verdict"] for each in page.ask("nesting", layout)}
+    assert (layout.nested_dim_order is None) == ("overlap" in verdicts)
+    assert layout.is_dense == (verdicts <= {"fits", "one"})
 
 
 @given(shapes(ndim_max=5, extent_max=5))
@@ -258,6 +274,7 @@ def test_the_reason_for_a_reshape_is_the_strides_that_chain(page, data, layout):
 def test_indices_select_what_the_library_selects(page, data, layout):
     key = data.draw(basic_keys(layout.shape).filter(bool))
     text = ", ".join(key_text(part) for part in key)
+    assume(len(max(re.findall(r"\d+", text), key=len, default="")) <= 12)  # the page refuses numbers of more digits
     answer = page.ask("apply", layout, text, "index")
     assert of(answer["layout"]) == xp.zeros(1)._with(layout)[key].layout
 

@@ -166,18 +166,17 @@ The state is in the address, so that a picture can be linked. Every text goes in
       if (!(error instanceof Refusal)) throw error;
       [words, state.shape] = [error.message, "4, 6"];
     }
-    state.views = [];
-    for (const view of words === null ? wanted : []) {
+    // View by view, so that they can be undone one by one.
+    enter({ ...state, views: [] });
+    for (let count = 1; count <= wanted.length && words === null; count++) {
       try {
-        derive({ ...state, views: [...state.views, view] });
+        enter({ ...state, views: wanted.slice(0, count) });
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         words = error.message;
-        break;
       }
-      state.views.push(view);
     }
-    enter(state, atStep);
+    changed(atStep);
     if (words !== null) refusal(`The link cannot be drawn to its end. ${words}`);
   };
 

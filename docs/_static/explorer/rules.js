@@ -71,7 +71,7 @@ const Rules = (() => {
       const [extent, step] = [x.shape[axis], Math.abs(x.stride[axis])];
       if (extent === 1) return { axis, extent, step, span, verdict: "one" };
       const found = { axis, extent, step, span, verdict: step < span ? "overlap" : step > span ? "gap" : "fits" };
-      span = step * extent;
+      span = Math.max(span, step * extent);
       return found;
     });
   };

@@ -152,7 +152,7 @@ def _drawn(layout: Layout) -> tuple[int, int, int]:
 def is_drawn_whole(layout: Layout) -> bool:
     """Whether the picture leaves no element out."""
     rows, columns, slices = _drawn(layout)
-    return layout.len == 0 or layout.len <= rows * columns * slices and (1, 1, *layout.shape)[-2:] == (rows, columns)
+    return layout.len == 0 or (layout.len <= rows * columns * slices and (1, 1, *layout.shape)[-2:] == (rows, columns))
 
 
 def _grid(layout: Layout, label: Label | None) -> _Part:

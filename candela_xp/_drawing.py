@@ -233,7 +233,9 @@ def _memory(layout: Layout, label: Label | None, cells: int | None) -> _Part:
     length = min(high - low, max(8, min(32, int(720 // width))))
     room = 22.0 if len(steps) > 1 else 4.0
     tall = room + _HEIGHT + 14 + (20 if any(move < 0 for _, move in _moving(layout)) else 4)
-    heading = "memory, each cell shows " + ("the step that first reads it" if label is None else "what it holds")
+    heading = "memory, each cell shows " + (
+        "the step that first reads it" if label is None else "the value that is read there"
+    )
     body = [_text(0, 12, heading, _FAINT)]
     corners = {}
     for cell in range(low, high):

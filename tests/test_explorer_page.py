@@ -279,11 +279,26 @@ def test_views_are_undone_and_done_again_one_by_one(page):
     assert not page.find("#redo").is_enabled(), "what was undone has another future now"
 
 
+def test_keys_undo_outside_the_fields_of_text(page):
+    from selenium.webdriver.common.keys import Keys
+
+    page.open("shape=4,6&flip=0")
+    page.find("#elements").send_keys(Keys.CONTROL, "z")
+    assert page.layout() == Layout.contiguous((4, 6))
+    page.find("#elements").send_keys(Keys.CONTROL, "y")
+    assert page.layout() == Layout((4, 6), (-6, 1), 18)
+    page.find("#text").send_keys(Keys.CONTROL, "z")
+    assert page.layout() == Layout((4, 6), (-6, 1), 18)
+
+
 def test_the_address_holds_the_picture(page):
+    from selenium.webdriver.support.ui import WebDriverWait
+
     page.begin("4, 6")
     for kind, text in SIX_VIEWS:
         page.apply(kind, text)
     page.press("#step")
+    WebDriverWait(page.driver, 30).until(lambda driver: driver.current_url.endswith("&step=1"))
     address, shown, move = page.driver.current_url, page.fields(), page.text("#move")
     page.open(address.partition("#")[2])
     assert page.fields() == shown
@@ -334,6 +349,16 @@ def test_a_bad_view_is_refused_in_words_and_nothing_changes(page, kind, text, wo
     page.apply(kind, text)
     assert page.refusal() == words
     assert page.fields() == before
+
+
+@pytest.mark.parametrize("way", ["a form", "a link"])
+def test_a_reshape_that_needs_a_copy_is_refused_with_the_reason(page, way):
+    page.open("shape=3,4&permute=1,0" + ("&reshape=12" if way == "a link" else ""))
+    if way == "a form":
+        page.apply("reshape", "12")
+    assert page.refusal().endswith("no strides show shape (4, 3), stride (1, 4) as (12,); a copy is needed")
+    assert page.layout() == Layout((4, 3), (1, 4), 0)
+    assert "No: (12,) needs a copy." in page.text("#verdict")
 
 
 @pytest.mark.parametrize(

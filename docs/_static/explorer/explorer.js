@@ -49,7 +49,8 @@ The state is in the address, so that a picture can be linked. Every text goes in
   let place = -1;
   let derived = null; // what follows from the state
   let step = 0;
-  let timer = null;
+  let timer = null; // of play
+  let pending; // change of the address
 
   /* The layouts, the Python and the memory of a state; throws a Refusal. */
   const derive = ({ shape, views }) => {
@@ -133,8 +134,12 @@ The state is in the address, so that a picture can be linked. Every text goes in
     return "#" + words.join("&");
   };
 
+  /* Put the state into the address, a moment later: browsers allow only so many changes of it in a row. */
   const remember = () => {
-    if (location.hash !== address()) history.replaceState(null, "", address());
+    clearTimeout(pending);
+    pending = setTimeout(() => {
+      if (location.hash !== address()) history.replaceState(null, "", address());
+    }, 150);
   };
 
   const decoded = (text) => {
@@ -174,6 +179,8 @@ The state is in the address, so that a picture can be linked. Every text goes in
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         words = error.message;
+        const { kind, text } = wanted[count - 1];
+        if (kind === "reshape") $("target").value = text; // the section on reshapes says why
       }
     }
     changed(atStep);
@@ -483,6 +490,7 @@ The state is in the address, so that a picture can be linked. Every text goes in
       if (!trying($("text"), () => enter({ shape, views: [...views, view] })) && view.kind === "reshape") {
         $("target").value = view.text; // the section on reshapes says why
         drawVerdict();
+        remember();
       }
     });
     $("reshape-form").addEventListener("submit", (event) => {
@@ -494,6 +502,9 @@ The state is in the address, so that a picture can be linked. Every text goes in
       drawVerdict();
       remember();
     });
+    // What it says is news while somebody types there; at other times the line on the layout is enough.
+    $("target").addEventListener("focus", () => $("verdict").setAttribute("aria-live", "polite"));
+    $("target").addEventListener("blur", () => $("verdict").setAttribute("aria-live", "off"));
     $("undo").addEventListener("click", () => turn(-1));
     $("redo").addEventListener("click", () => turn(1));
     $("first").addEventListener("click", () => go(0));

@@ -225,6 +225,16 @@ def test_arrow_keys_move_along_the_axes_and_not_beyond(page):
         assert page.text("#move").startswith(f"step {number} of 23")
 
 
+def test_a_step_far_inside_a_large_array_is_brought_into_sight(page):
+    page.open("shape=64,64&step=2100")
+    for area in ("elements", "memory"):
+        box = f"document.querySelector('#{area} .now').getBoundingClientRect()"
+        frame = f"document.getElementById('{area}').getBoundingClientRect()"
+        inside = "b.top >= f.top && b.bottom <= f.bottom && b.left >= f.left && b.right <= f.right"
+        assert page.driver.execute_script(f"const b = {box}, f = {frame}; return {inside}")
+    assert page.driver.execute_script("return scrollY") == 0
+
+
 def test_play_walks_to_the_end_and_stops(page):
     from selenium.webdriver.support.ui import WebDriverWait
 

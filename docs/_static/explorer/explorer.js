@@ -391,7 +391,19 @@ The state is in the address, so that a picture can be linked. Every text goes in
     const read = document.querySelector(`[data-cell="${cell}"]`);
     element.classList.add("now");
     read.classList.add("now");
+    bringIntoSight($("elements"), element);
+    bringIntoSight($("memory"), read);
     drawArrow();
+  };
+
+  /* Scroll an area, and not the page, until a cell in it can be seen. */
+  const bringIntoSight = (area, cell) => {
+    const [frame, box] = [area.getBoundingClientRect(), cell.getBoundingClientRect()];
+    const margin = 24; // room for the arrow, and for the number below
+    if (box.top < frame.top + margin) area.scrollTop -= frame.top + margin - box.top;
+    else if (box.bottom > frame.bottom - margin) area.scrollTop += box.bottom - frame.bottom + margin;
+    if (box.left < frame.left + margin) area.scrollLeft -= frame.left + margin - box.left;
+    else if (box.right > frame.right - margin) area.scrollLeft += box.right - frame.right + margin;
   };
 
   /* The last move, as an arrow from cell to cell. */
@@ -405,7 +417,7 @@ The state is in the address, so that a picture can be linked. Every text goes in
     const frame = $("memory").getBoundingClientRect();
     const [a, b] = [from, to].map((cell) => document.querySelector(`[data-cell="${cell}"]`).getBoundingClientRect());
     const [x1, x2] = [a, b].map((box) => box.left + box.width / 2 - frame.left);
-    const [y1, y2] = [a, b].map((box) => box.top - frame.top - 2);
+    const [y1, y2] = [a, b].map((box) => box.top - frame.top + $("memory").scrollTop - 2);
     const lift = Math.min(y1, y2) - 16;
     const add = (curve, kind) => {
       const path = document.createElementNS("http://www.w3.org/2000/svg", "path");

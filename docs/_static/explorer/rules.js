@@ -497,7 +497,7 @@ const Rules = (() => {
       return [
         windows(x, axis, size, step) ??
           refuse(`windows: axis ${axis} of length ${x.shape[axis]} is shorter than a window of ${size}`),
-        `# no function of the standard: x.layout.windows(${axis}, ${size}, ${step})`,
+        `# no standard function: x.layout.windows(${axis}, ${size}, ${step})`,
       ];
     },
     copy: (x) => [contiguous(x.shape), "x = xp.asarray(x, copy=True)"],

@@ -36,22 +36,22 @@ CASES = {
     "overlapping windows": (of(SQUARE, 1, 1), of(SQUARE), Choice(pack_left=True)),
     "equal terms": (of(SQUARE, 1, 0), of(SQUARE), Choice(pack_left=True)),
     "backwards rows": (of(SQUARE, -100, 1), of(SQUARE), Choice(pack_left=True)),
-    "a stepped matrix and a vector": (of(SQUARE, 200, 2), of((100, 1)), Choice()),
-    "a stepped matrix and a backwards vector": (of(SQUARE, 200, 2), of((100, 1), -1, 1), Choice()),
+    "a stepped matrix and a vector": (of(SQUARE, 200, 2), of((100, 1)), Choice(dots=True)),
+    "a stepped matrix and a backwards vector": (of(SQUARE, 200, 2), of((100, 1), -1, 1), Choice(dots=True)),
     "a great stepped matrix and a vector": (
         of((1000, 1000), 2000, 2),
         of((1000, 1)),
-        Choice(batches="threads"),
+        Choice(dots=True, batches="threads"),
     ),
     "stepped matrices and a vector": (
         of((9, 200, 200), 80000, 400, 2),
         of((200, 1)),
-        Choice(batches="threads"),
+        Choice(dots=True, batches="threads"),
     ),
     "a vector and a great stepped matrix": (
         of((1, 1000)),
         of((1000, 1000), 2000, 2),
-        Choice(batches="threads"),
+        Choice(dots=True, batches="threads"),
     ),
     "a backwards matrix and a vector": (of(SQUARE, -100, 1), of((100, 1)), Choice(turn_rows=True)),
     "backwards rows, few columns": (

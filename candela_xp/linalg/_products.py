@@ -12,7 +12,7 @@ from candela_xp import _dtypes, _matmul, _modes, _reduce
 from candela_xp._array import NDArray, checked_array
 from candela_xp._dtypes import DType
 from candela_xp._index import normalise_axes
-from candela_xp._kernels import lookup
+from candela_xp._kernels import converted, lookup
 from candela_xp._public import checked_integer, common_device, fill_in_place, named_dtype, undecided
 from candela_xp._revisions import add, public
 from candela_xp._statistical import accumulated
@@ -334,11 +334,10 @@ def _traced(x: Any, offset: int, dtype: Any, *, widen_floats: bool = False) -> N
     layout = array.layout.diagonal(checked_integer("trace", "offset", offset))
     view = array._with(layout)._numpy()
     if own is not target:
-        view = view.astype(target.dtype)
-    compute = target.dtype
-    if target.kernels == "narrow":
-        compute = np.dtype(np.float32)
-        view = view.astype(compute)
+        view = converted(view, target.dtype)
+    compute = target.wide
+    if compute != target.dtype:
+        view = converted(view, compute)
     return finished(_reduce.add(view, (view.ndim - 1,), compute, keepdims=False), target, array._device)
 
 

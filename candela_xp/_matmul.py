@@ -118,24 +118,29 @@ def _large(a: NumPyArray, b: NumPyArray, kernels: str) -> NumPyArray:
         return np.asarray(np.matmul(a, b))
     if way is None or a.size == 0 or b.size == 0 or (a.ndim == b.ndim == 1 and way is not _narrow):
         return np.asarray(np.matmul(a, b))
-    left = a if a.ndim > 1 else a[np.newaxis]
-    right = b if b.ndim > 1 else b[:, np.newaxis]
-    stack = _stack(left, right)
-    rows, columns = left.shape[-2], right.shape[-1]
-    # Equal rows have equal products, and so have equal columns.
-    left, right = _distinct(left), _distinct(right)
-    if left.strides[-2] == 0:
-        left = left[..., :1, :]
-    if right.strides[-1] == 0:
-        right = right[..., :1]
+    left, right, whole = _matrices(a, b)
+    *stack, rows, columns = whole
     found = way(left, right)
-    whole = (*stack, rows, columns)
     if found.shape != whole:
         found = _walk.dense_copy(np.broadcast_to(found, whole))
     if a.ndim == 1 or b.ndim == 1:
         whole = (*stack, *([rows] if a.ndim > 1 else []), *([columns] if b.ndim > 1 else []))
         found = found.reshape(whole)
     return found
+
+
+def _matrices(a: NumPyArray, b: NumPyArray) -> tuple[NumPyArray, NumPyArray, Shape]:
+    """The operands as stacks of matrices without what is repeated, and the shape of their product with it."""
+    left = a if a.ndim > 1 else a[np.newaxis]
+    right = b if b.ndim > 1 else b[:, np.newaxis]
+    whole = (*_stack(left, right), left.shape[-2], right.shape[-1])
+    left, right = _distinct(left), _distinct(right)
+    # Equal rows have equal products, and so have equal columns.
+    if left.strides[-2] == 0:
+        left = left[..., :1, :]
+    if right.strides[-1] == 0:
+        right = right[..., :1]
+    return left, right, whole
 
 
 def _stack(left: NumPyArray, right: NumPyArray) -> Shape:
@@ -209,8 +214,8 @@ def _across(a: NumPyArray, b: NumPyArray) -> NumPyArray:
     blocks, rest = divmod(terms, _reduce.BLOCK)
     partial = _empty((blocks + (rest > 0), *a.shape[:-1]), a.dtype)
 
-    def sums(l: NumPyArray, r: NumPyArray, out: NumPyArray) -> None:
-        np.einsum("...k,...k->...", l, r, out=out)
+    def sums(l: NumPyArray, r: NumPyArray, out: NumPyArray) -> NumPyArray:
+        return np.einsum("...k,...k->...", l, r, out=out)
 
     def cut(x: NumPyArray) -> NumPyArray:
         return np.moveaxis(x[..., : terms - rest].reshape(*x.shape[:-1], blocks, _reduce.BLOCK), -2, 0)
@@ -225,9 +230,14 @@ def _across(a: NumPyArray, b: NumPyArray) -> NumPyArray:
 # -- floats --------------------------------------------------------------------------------------------
 
 
+def _threads() -> int:
+    """How many threads this computation may use."""
+    return 1 if _workers.is_busy() else _settings.current().threads
+
+
 def _blas(left: NumPyArray, right: NumPyArray) -> NumPyArray:
     """The product of two stacks of matrices of a dtype that BLAS knows, without elements of stride 0 in the stacks."""
-    threads = 1 if _workers.is_busy() else _settings.current().threads
+    threads = _threads()
     choice = _contraction.choose(_layout(left), _layout(right), threads)
     if choice == _contraction.AS_THEY_ARE:
         return _kernel(left, right)
@@ -360,18 +370,14 @@ def _narrow(left: NumPyArray, right: NumPyArray) -> NumPyArray:
 def _integers(left: NumPyArray, right: NumPyArray) -> NumPyArray:
     """Products of integers, exact modulo 2 to their bits."""
     shape = (*_stack(left, right), left.shape[-2], right.shape[-1])
-    terms, dtype = left.shape[-1], left.dtype
-    bits = 8 * dtype.itemsize
+    dtype = left.dtype
     # The same numbers modulo 2 to the bits, and never greater ones.
-    signed = np.dtype(f"int{bits}")
+    signed = np.dtype(f"int{8 * dtype.itemsize}")
     left, right = left.view(signed), right.view(signed)
-    size = prod(shape)
-    work, moved = size * terms, left.size + right.size + size
-    if work < _WORTH * (moved + _CALLS):
-        return _wrapped(left, right, dtype)
-    cut = _contraction.parts(bits, terms, _magnitude(left), _magnitude(right))
-    if work < _WORTH * (moved + _CALLS) * len(cut.products):
-        return _wrapped(left, right, dtype)
+    cut = _digits(left, right, prod(shape))
+    if cut is None:
+        # NumPy's own loop.
+        return np.asarray(np.matmul(left, right)).view(dtype)
     out = _empty(shape, signed)
     floats = np.dtype(cut.dtype)
     convert = (lambda x: _cut(x, *cut.left, floats)), (lambda x: _cut(x, *cut.right, floats))
@@ -380,9 +386,14 @@ def _integers(left: NumPyArray, right: NumPyArray) -> NumPyArray:
     return out.view(dtype)
 
 
-def _wrapped(left: NumPyArray, right: NumPyArray, dtype: np.dtype[Any]) -> NumPyArray:
-    """NumPy's own loop."""
-    return np.asarray(np.matmul(left, right)).view(dtype)
+def _digits(left: NumPyArray, right: NumPyArray, size: int) -> Parts | None:
+    """How to cut two stacks of signed integers whose product has so many elements; None if it isn't worth it."""
+    terms = left.shape[-1]
+    work, moved = size * terms, left.size + right.size + size
+    if work < _WORTH * (moved + _CALLS):
+        return None
+    cut = _contraction.parts(8 * left.itemsize, terms, _magnitude(left), _magnitude(right))
+    return None if work < _WORTH * (moved + _CALLS) * len(cut.products) else cut
 
 
 def _magnitude(x: NumPyArray) -> int:
@@ -447,3 +458,59 @@ _WAYS: dict[str, Callable[[NumPyArray, NumPyArray], NumPyArray]] = {
     "narrowint": _narrow,
     "narrowcomplex": _narrow,
 }
+
+
+# -- in words ------------------------------------------------------------------------------------------
+
+
+def explained(a: NumPyArray, b: NumPyArray) -> tuple[str, str, str]:
+    """What `product` does with the left operand, with the right one, and with both."""
+    kernels = FROM_NUMPY[a.dtype].kernels
+    way, limit = _WAYS.get(kernels), _SMALL[kernels]
+    narrow = way is _narrow
+    converted_to = f"as {wide(a.dtype)}" if narrow else "as it is"
+    rounded = ", rounded once" if narrow and kernels != "narrowint" else ""
+    sizes = a.size, b.size
+    if way is None or max(sizes) <= limit or min(sizes) == 0 or (a.ndim == b.ndim == 1 and not narrow):
+        return converted_to, converted_to, "numpy.matmul" + rounded
+    left, right, (*_, rows, columns) = _matrices(a, b)
+    if narrow:
+        if kernels == "narrowint":
+            return converted_to, converted_to, "exact, as int8"
+        one, other = (_contraction.packed(_layout(x)) for x in (left, right))
+        return converted_to, converted_to, _how(one, other, _threads()) + rounded
+    if way is _integers:
+        signed = np.dtype(f"int{8 * a.itemsize}")
+        size = prod(_stack(left, right)) * left.shape[-2] * right.shape[-1]
+        cut = _digits(left.view(signed), right.view(signed), size)
+        if cut is None:
+            return "as it is", "as it is", "numpy.matmul"
+        first, second = [
+            f"as {cut.dtype}" + (f", {count} digits of {width} bits" if count > 1 else "")
+            for width, count in (cut.left, cut.right)
+        ]
+        calls = len(cut.products)
+        return first, second, f"exact, {calls} {cut.dtype} product{'s' if calls > 1 else ''}"
+    one, other, threads = _layout(left), _layout(right), _threads()
+    choice = _contraction.choose(one, other, threads)
+    return (
+        _treatment(choice.pack_left, choice.turn_rows or choice.turn_terms, rows > left.shape[-2]),
+        _treatment(choice.pack_right, choice.turn_terms or choice.turn_columns, columns > right.shape[-1]),
+        _how(one, other, threads),
+    )
+
+
+def _treatment(pack: bool, turn: bool, repeated: bool) -> str:
+    words = ["one of its equal rows or columns"] * repeated + ["walked backwards"] * turn + ["packed"] * pack
+    return ", ".join(words) or "as it is"
+
+
+def _how(left: Layout, right: Layout, threads: int) -> str:
+    choice = _contraction.choose(left, right, threads)
+    shared = f", {threads} threads" if choice.batches == "threads" else ""
+    if choice.dots:
+        return "a dot product for each element" + shared
+    if choice.batches == "folded":
+        return "one product for the whole stack"
+    batches = prod(broadcast_shapes((left.shape[:-2], right.shape[:-2])) or ())
+    return (f"{batches} products" if batches > 1 else "one product") + shared

@@ -188,8 +188,7 @@ def _pieces(ndim: int, axis: int, start: int, stop: int, operand: NumPyArray) ->
 def _many_inner(a: NumPyArray, b: NumPyArray) -> NumPyArray:
     dtype = a.dtype
     if wide(dtype) != dtype:
-        found = _many_inner(_packed(a, wide(dtype)), _packed(b, wide(dtype)))
-        return converted(found, dtype)
+        return converted(_many_inner(widen(a), widen(b)), dtype)
     shape = (*(broadcast_shapes((a.shape[:-1], b.shape[:-1])) or ()), a.shape[-1])
     if not shape[:-1] or prod(shape) == 0:
         return np.asarray(np.vecdot(a, b))

@@ -17,7 +17,7 @@ import numpy as np
 from candela_xp import _contraction, _reduce, _settings, _walk, _workers
 from candela_xp._contraction import Parts
 from candela_xp._dtypes import FROM_NUMPY
-from candela_xp._kernels import converted, wide, widen
+from candela_xp._kernels import converted, lookup, weight, wide, widen
 from candela_xp._layout import Layout, Shape, broadcast_shapes
 
 NumPyArray = np.ndarray[Any, Any]
@@ -83,6 +83,18 @@ def inner(a: NumPyArray, b: NumPyArray) -> NumPyArray:
             return converted(np.asarray(np.vecdot(widen(a), widen(b))), a.dtype)
         return np.asarray(np.vecdot(a, b))
     return _many_inner(a, b)
+
+
+def outer(a: NumPyArray, b: NumPyArray) -> NumPyArray:
+    """The products of each element of one vector with each of another, for two of one dtype."""
+    kernel = lookup("multiply", FROM_NUMPY[a.dtype].kernels)
+    shape = (a.size, b.size)
+    if prod(shape) <= _WALKED:
+        return kernel(a[:, np.newaxis], b[np.newaxis, :], out=...)
+    out = _empty(shape, a.dtype)
+    whole = [np.broadcast_to(x, shape) for x in (a[:, np.newaxis], b[np.newaxis, :])]
+    _walk.run_whole(kernel, whole, out, out.nbytes * weight("multiply", kernel))
+    return out
 
 
 def matrix(view: NumPyArray, rows: int, shape: tuple[int, int]) -> NumPyArray:

@@ -631,3 +631,73 @@ def test_explain_of_a_product_leaves_floats_pending() -> None:
 def test_explain_refuses_what_has_no_product(x1: Any, x2: Any, error: Any) -> None:
     with pytest.raises(error, match=r"^(matmul|explain): "):
         xp.explain(x1, x2)
+
+
+# -- conjugates ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["complex64", "complex128"])
+@pytest.mark.parametrize(
+    ("shape1", "shape2"),
+    [
+        ((70, 80), (80,)),
+        ((70,), (70, 80)),
+        ((2, 70, 80), (80, 3)),
+        ((9,), (9,)),
+        ((70, 80), (80, 90)),
+        ((70, 0), (0, 3)),
+        ((3, 70, 80), (80,)),
+    ],
+)
+@pytest.mark.parametrize("which", [(True, False), (False, True), (True, True)])
+def test_products_of_conjugates_that_wait_have_the_value_of_computed_ones(
+    name: str, shape1: Any, shape2: Any, which: tuple[bool, bool]
+) -> None:
+    generator = np.random.default_rng(11)
+    # Small integers: exact, so that both ways have the same bits; and zeros, whose sign is one of them.
+    a, b = ((generator.integers(-2, 3, s) + 1j * generator.integers(-2, 3, s)).astype(name) for s in (shape1, shape2))
+    for first, second in ((a, b), (a.real.astype(name), b.real.astype(name))):
+        wanted = np.matmul(*[x.conj() if yes else x for x, yes in zip((first, second), which)])
+        for waits in (True, False):
+            with xp.settings(defer_min_bytes=0 if waits else 2**60):
+                x, y = (xp.asarray(v, copy=True) for v in (first, second))
+                left, right = xp.conj(x) if which[0] else x, xp.conj(y) if which[1] else y
+                got = left @ right
+                assert got.dtype.name == name
+                found = np.asarray(got)
+                assert np.array_equal(found, wanted)
+                assert not np.signbit(found.imag[found.imag == 0]).any() or not waits
+
+
+def test_a_conjugate_that_waits_has_no_memory_after_a_product_with_a_vector() -> None:
+    with xp.settings(defer_min_bytes=0):
+        a, v = xp.ones((50, 60), dtype=xp.complex128), xp.ones(60, dtype=xp.complex128)
+        waiting = xp.conj(a)
+        product = waiting @ v
+        assert xp.explain(waiting).startswith("conj")
+        a[...] = 5j  # computes what waits
+        assert np.array_equal(np.asarray(waiting), np.ones((50, 60)))
+        assert np.array_equal(np.asarray(product), np.full(50, 60))
+        with pytest.raises(ValueError, match="matmul: x1 has shape"):
+            xp.conj(a) @ xp.conj(a)
+
+
+@pytest.mark.parametrize("name", ["float64", "complex64", "int8", "bfloat16", "uint4"])
+def test_outer_products_of_long_vectors_are_those_of_short_ones(name: str) -> None:
+    dtype = getattr(xp, name)
+    values = np.arange(700) % 4
+    x, y = (xp.astype(xp.asarray(v), dtype) for v in (values, values[::-1].copy()))
+    for threads in (1, 3):
+        with xp.settings(threads=threads):
+            got = xp.linalg.outer(x, y)
+        assert got.dtype is dtype
+        assert np.array_equal(np.asarray(xp.astype(got, xp.complex64)).real, np.multiply.outer(values, values[::-1]))
+    assert xp.linalg.outer(x[:0], y).shape == (0, 700)
+
+
+def test_negative_powers_of_large_stacks_name_the_singular_matrix() -> None:
+    values = np.tile(np.eye(16) * 2, (2000, 1, 1))
+    assert np.array_equal(np.asarray(xp.linalg.matrix_power(xp.asarray(values), -3)), values / 16)
+    values[1234] = 0
+    with pytest.raises(np.linalg.LinAlgError, match="batch index \\(1234,\\) is singular"):
+        xp.linalg.matrix_power(xp.asarray(values), -3)

@@ -562,6 +562,7 @@ def core(
     along_axis: bool = ...,
     keywords: Hook | None = ...,
     weight: float | None = ...,
+    waiting: Callable[[NDArray, NDArray], NDArray | None] | None = ...,
 ) -> _ToArray: ...
 
 
@@ -587,6 +588,7 @@ def core(
     along_axis: bool = False,
     keywords: Hook | None = None,
     weight: float | None = None,
+    waiting: Callable[[NDArray, NDArray], NDArray | None] | None = None,
 ) -> Any:
     """Make a linear-algebra function of a def on NumPy arrays.
 
@@ -610,6 +612,8 @@ def core(
         Called with function name, dtype, operands, stack shapes and keywords; may change the keywords.
     weight
         How much work a matrix is, if stacks may be cut into pieces: see `in_pieces`.
+    waiting
+        Asked first where an operand is pending, of two of one dtype and device; None where it has no better way.
     """
     cores = parse(signature)
     keeps_axis = not signature.endswith("()")
@@ -699,6 +703,10 @@ def core(
                     dtype, device = x1._dtype, x1._device
                     known = plans[dtype.number]
                     if known is not None and known.compute is dtype is x2._dtype and x2._device is device:
+                        if waiting is not None and (x1._node is not None or x2._node is not None):
+                            value = waiting(x1, x2)
+                            if value is not None:
+                                return value
                         a, b = x1._numpy(), x2._numpy()
                         if (None, a.shape, b.shape) in checked:
                             try:

@@ -112,7 +112,8 @@ def matmul(x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    float16, bfloat16 and the 8-bit floats are multiplied and summed in float32 and rounded once.
+    Narrow floats and complex32 are multiplied and summed in float32 and complex64 and rounded once. `explain` of both
+    operands shows the way that is taken.
 
     Source: array API 2025.12, ``matmul``; in the standard since 2021.12.
     """

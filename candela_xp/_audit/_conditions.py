@@ -387,19 +387,30 @@ FLEETING: dict[str, Callable[[Use], bool]] = {
 
 
 def _made_by(use: Use, how: str) -> bool:
-    """Whether x, or another array over its memory, was made so; the memory still has another array over it."""
+    """Whether a use of that kind made x."""
+    own = use.origins.of(use.arguments["x"])
+    return own is not None and own.made_by == how
+
+
+def _aliased_by(use: Use, how: str) -> bool:
+    """Whether a variable holds x, and another living array shows its memory, by a use of that kind.
+
+    That a library may make a copy where this one makes a view (or the other way round) matters then alone. Of x[1:] += 1
+    no variable holds the view, and Python writes it back into x.
+    """
     x = use.arguments["x"]
+    own = use.origins.of(x)
     if not use.held:
         return False
-    own = use.origins.of(x)
-    if own is not None and own.made_by == how:
-        if own.source is None:  # it is its source
-            return use.held > 1
-        return own.source() is not None or bool(use.origins.sharers(x))
-    if own is not None:
+    others = [each for each in use.origins.sharers(x) if each is not use.value("value")]
+    if own is None:
+        origins = map(use.origins.of, others)
+        return any(each is not None and each.made_by == how for each in origins)
+    if own.made_by != how:
         return False
-    others = (use.origins.of(each) for each in use.origins.sharers(x))
-    return any(each is not None and each.made_by == how for each in others)
+    if own.source is None:  # it is its own source, under another name
+        return use.held > 1
+    return own.source() is not None or bool(others)
 
 
 # -- values: looked at on request only -------------------------------------------------------------------
@@ -535,6 +546,9 @@ def parse(text: str) -> Condition:
     if text.startswith("made by "):
         how = text.removeprefix("made by ")
         return Condition(lambda use: _made_by(use, how), steady=False)
+    if text.startswith("aliased by "):
+        how = text.removeprefix("aliased by ")
+        return Condition(lambda use: _aliased_by(use, how), steady=False)
     subject, _, words = text.partition(": ")
     wanted = not words.startswith("not ")
     test = TESTS.get(words.removeprefix("not "))

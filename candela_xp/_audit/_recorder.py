@@ -14,7 +14,6 @@ from candela_xp._audit._events import expand, newer_than
 from candela_xp._audit._findings import Audit, Finding, Rule
 from candela_xp._audit._origins import Origins
 from candela_xp._audit._rules import HELPED, Row, known, measured, newer, select
-from candela_xp._audit._sites import users
 from candela_xp._dtypes import DType
 from candela_xp._revisions import REVISIONS
 
@@ -46,6 +45,7 @@ class Event:
         self.rows = rows
         self.recorder = recorder
         self.parameters: tuple[str, ...] = ()
+        self._converts = name in _CONVERSIONS
         # By place and signature: what holds, and the rows whose other conditions are still to be asked.
         self._judged: dict[Any, tuple[list[Finding], list[Row]]] = {}
 
@@ -54,6 +54,8 @@ class Event:
     ) -> None:
         """Judge a use, before it takes place."""
         frame, helped, through_numpy = place
+        if self._converts:
+            self.recorder.converted_at = frame.f_code, frame.f_lineno
         key = (id(frame.f_code), frame.f_lasti, helped, through_numpy, *map(sign, args))
         if kwargs:
             key += (*kwargs, *map(sign, kwargs.values()))
@@ -130,13 +132,6 @@ class Recorder:
         if found is None:
             found = self._findings[rule.id, file, line] = Finding(rule, file, line, 0, shown(use))
             self.result.findings.append(found)
-        return found
-
-    def place(self, frame: FrameType, event: str) -> tuple[FrameType, bool, str] | None:
-        """Where the user's code stands; None if it is the library's own doing."""
-        found = users(frame)
-        if found is not None and event in _CONVERSIONS:
-            self.converted_at = found[0].f_code, found[0].f_lineno
         return found
 
 

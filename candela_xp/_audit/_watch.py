@@ -18,7 +18,7 @@ from candela_xp._audit import _events
 from candela_xp._audit._findings import Audit
 from candela_xp._audit._origins import Origins
 from candela_xp._audit._recorder import Event, Recorder
-from candela_xp._audit._sites import Owner, calls, owner
+from candela_xp._audit._sites import Owner, calls, owner, users
 from candela_xp._dtypes import DType
 from candela_xp._revisions import REVISIONS
 
@@ -196,7 +196,9 @@ class Watch:
         recorder, origins = self._recorder, self._recorder.origins
         event = recorder.events.get(name) or Event(name, (), recorder)
         if not event.parameters:
-            event.parameters = _PARAMETERS.get(name, ("x", "other")) if name[:2] == "__" else _names(original)
+            event.parameters = (
+                _PARAMETERS.get(name, ("x", "other")) if name.startswith(("__", ".")) else _names(original)
+            )
         remembers = name in _MAKES or name in ("__getitem__", "asarray")
         spreads = name[:1] != "." and name[:5] != "dtype" and name not in ("__iter__", "__bool__", "__setitem__")
         iterates, writes, rows = name == "__iter__", name in _WRITES, bool(event.rows)
@@ -206,7 +208,7 @@ class Watch:
             whose = owner(frame.f_code)
             if whose is Owner.LIBRARY or not self._on:
                 return original(*args, **kwargs)
-            place = (frame, False, "") if whose is Owner.USER else recorder.place(frame, name)
+            place = (frame, False, "") if whose is Owner.USER else users(frame)
             if place is None:
                 return original(*args, **kwargs)
             if rows:
@@ -233,7 +235,7 @@ class Watch:
 
         def shape(x: Any) -> Any:
             if unknown and id(x) in unknown:
-                place = self._recorder.place(_getframe(1), event.name)
+                place = users(_getframe(1))
                 if place is not None:
                     event.seen(place, (x,), {})
             return read(x)
@@ -251,7 +253,7 @@ class Watch:
             event = events.get(name)
             if event is not None:
                 frame = _getframe(1)
-                place = self._recorder.place(frame, name)
+                place = users(frame)
                 if place is not None and (place[2] or not calls(frame)):
                     event.seen(place, (x,), {})
             raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}")
@@ -265,7 +267,7 @@ class Watch:
 
         def missing(name: str) -> Any:
             frame, event = _getframe(1), events.get(name)
-            place = None if event is None or calls(frame) else self._recorder.place(frame, name)
+            place = None if event is None or calls(frame) else users(frame)
             if event is not None and place is not None:
                 event.seen(place, (), {})
             if original is not None:
@@ -285,7 +287,7 @@ class _UfuncLookup:
     def __get__(self, instance: Any, kind: type) -> None:
         frame = _getframe(1)
         if instance is None and calls(frame):
-            place = self._watch._recorder.place(frame, "__array_ufunc__")
+            place = users(frame)
             if place is not None:
                 self._event.seen(place, (), {})
 

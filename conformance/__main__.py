@@ -114,13 +114,8 @@ def _add_clients(command: argparse.ArgumentParser) -> None:
 def _add_portability(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     installed = [name for name, library in LIBRARIES.items() if library.is_installed]
-    add(
-        "libraries",
-        nargs="*",
-        metavar="NAME",
-        default=installed,
-        help=f"of {', '.join(LIBRARIES)} (default: installed)",
-    )
+    names = f"of {', '.join(LIBRARIES)} (default: those installed)"
+    add("libraries", nargs="*", metavar="NAME", default=installed, help=names)
     add("--check", action="store_true", help="say what is otherwise, and write nothing")
 
 

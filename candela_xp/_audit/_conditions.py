@@ -141,7 +141,7 @@ def _reversed(part: Any) -> bool:
 def _numbers(value: Any) -> list[Any]:
     """What asarray is given: the numbers themselves, out of nested sequences; the first few are enough."""
     while isinstance(value, list | tuple):
-        if any(isinstance(each, float) for each in value[:_FEW]):
+        if any(type(each) is float for each in value[:_FEW]):
             return [0.0]
         if not value:
             return []
@@ -185,7 +185,7 @@ TESTS: dict[str, Callable[[Any], bool]] = {
     "real dtype": lambda value: isinstance(value, DType) and value.kind not in ("bool", "complex"),
     "integer dtype": lambda value: isinstance(value, DType) and value.kind in ("int", "uint"),
     "unsigned dtype": lambda value: isinstance(value, DType) and value.kind == "uint",
-    "floats": lambda value: any(isinstance(each, float) for each in _numbers(value)),
+    "floats": lambda value: any(type(each) is float for each in _numbers(value)),  # NumPy's keep their dtype
     "ints": lambda value: all(isinstance(each, int) and not isinstance(each, bool) for each in _numbers(value)),
     "sequence of arrays": lambda value: isinstance(value, list | tuple) and any(map(is_array, value[:_FEW])),
     "with a negative one": lambda value: isinstance(value, tuple) and any(isinstance(n, int) and n < 0 for n in value),
@@ -241,9 +241,9 @@ def _kinds(*pairs: set[str]) -> Callable[[Use], bool]:
 
 
 def _mixed(use: Use) -> bool:
-    """Integers and floats, both arrays."""
-    kinds = {array._dtype.kind for array in use.arrays}
-    return bool(kinds & {"int", "uint"}) and bool(kinds & {"float", "complex"})
+    """Integers that float32 can't hold, and single precision."""
+    names = {array._dtype.name for array in use.arrays}
+    return bool(names & {"int32", "int64", "uint32", "uint64"}) and bool(names & {"float32", "complex64"})
 
 
 def _mixed_signs(use: Use) -> bool:
@@ -348,21 +348,19 @@ def _in_while(use: Use) -> bool:
 
 RELATIONS: dict[str, Callable[[Use], bool]] = {
     "the 0-d one is wider": _bare_wider,
-    "integers and floats": _mixed,
+    "wide integers and float32": _mixed,
     "booleans and numbers": _kinds(*({"bool", kind} for kind in ("int", "uint", "float", "complex"))),
     "signed and unsigned": _mixed_signs,
     "the dtypes differ": lambda use: len({array._dtype.name for array in use.arrays}) > 1,
     "all integers": lambda use: all(a._dtype.kind in ("int", "uint") for a in use.arrays),
     "the dtype would grow": _promotes,
     "fewer indices than axes": _too_few,
-    "one index for each axis": lambda use: len(_parts(use.arguments["key"])) == len(use.arguments["x"].shape),
     "fewer axes than the target": _fewer_axes,
     "by position": lambda use: use.positional > 1,
     "reflected": lambda use: use.event in REFLECTED,
     "through NumPy": lambda use: bool(use.through_numpy),
     "through numpy.testing": lambda use: "testing" in use.through_numpy,
     "one axis less": lambda use: _axes(use.value("x2")) == _axes(use.value("x1")) - 1 > 0,
-    "mask for all axes": lambda use: len(use.arguments["key"].shape) == len(use.arguments["x"].shape),
 }  # fmt: skip
 
 # What changes from call to call though types, dtypes and ranks stay.
@@ -374,8 +372,8 @@ FLEETING: dict[str, Callable[[Use], bool]] = {
     "the shape grows": _grows,
     "past the end": _past_end,
     "a slice past the end": _slice_past_end,
-    "an axis of several chunks": lambda use: True,
     "axes regrouped": _regroups,
+    "wider than high": lambda use: isinstance(use.value("n_cols"), int) and use.value("n_cols") > use.value("n_rows"),
     "empty": lambda use: any(0 in array.shape for array in use.arrays[:1]),
     "several values": lambda use: is_array(use.arguments["value"]) and prod(use.arguments["value"].shape) > 1,
     "source and target overlap": lambda use: _overlaps_target(use),
@@ -392,11 +390,15 @@ def _made_by(use: Use, how: str) -> bool:
     return own is not None and own.made_by == how
 
 
+# What shows no memory of an array of ours, but may elsewhere.
+_COPIES = ("positive", "asarray of NumPy's")
+
+
 def _aliased_by(use: Use, how: str) -> bool:
     """Whether a variable holds x, and another living array shows its memory, by a use of that kind.
 
-    That a library may make a copy where this one makes a view (or the other way round) matters then alone. Of x[1:] += 1
-    no variable holds the view, and Python writes it back into x.
+    Only then it matters whether a library makes a view or a copy. Of x[1:] += 1 no variable holds the view, and Python
+    writes it back into x.
     """
     x = use.arguments["x"]
     own = use.origins.of(x)
@@ -405,12 +407,12 @@ def _aliased_by(use: Use, how: str) -> bool:
     others = [each for each in use.origins.sharers(x) if each is not use.value("value")]
     if own is None:
         origins = map(use.origins.of, others)
-        return any(each is not None and each.made_by == how for each in origins)
-    if own.made_by != how:
+        return any(each is not None and how in (each.made_by, "any view") for each in origins)
+    if how not in (own.made_by, "any view"):
         return False
     if own.source is None:  # it is its own source, under another name
         return use.held > 1
-    return own.source() is not None or bool(others)
+    return bool(others) or (how in _COPIES and own.source() is not None)
 
 
 # -- values: looked at on request only -------------------------------------------------------------------
@@ -496,6 +498,7 @@ VALUES: dict[str, Callable[[Use], bool]] = {
     "indefinite": _indefinite,
     "a value is subnormal": _subnormal,
     "a count is too wide": _shift_too_wide,
+    "on request": lambda use: True,  # for what is more often right than wrong
     "terms beyond the precision": lambda use: _too_large_sum(use),
 }  # fmt: skip
 

@@ -1,9 +1,10 @@
-"""Measuring: every case on one library, in a process of its own; ``python -m conformance.portability._measure NAME``."""
+"""Measuring: every case on one library, in a process of its own (run as a module, with the library's name)."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -17,6 +18,7 @@ from conformance.portability._cases import Case, read
 from conformance.portability._libraries import LIBRARIES, OWN, Library
 
 DIGITS = 7  # significant ones that are compared
+_HASH = re.compile(r"[0-9a-f]{16,}")
 LENGTH = 110  # characters of an exception's message that are kept
 
 
@@ -70,7 +72,7 @@ def answer(library: Library, case: Case) -> Answer:
             count = len(computed)
             return Answer(text(out, library), raised=False, computations=count)
         except Exception as error:
-            words = " ".join(str(error).split())
+            words = _HASH.sub("…", " ".join(str(error).split()))
             short = words if len(words) <= LENGTH else words[:LENGTH].rsplit(" ", 1)[0] + " …"
             return Answer(f"raises {type(error).__name__}: {short}".removesuffix(": "), raised=True)
 
@@ -80,7 +82,7 @@ def _run(library: Library, xp: Any, code: str, computed: list[int]) -> Any:
     if library.distribution != "dask":
         exec(code, space)
         return space["out"]
-    import dask
+    dask = import_module("dask")
 
     def scheduler(*args: Any, **kwargs: Any) -> Any:
         computed.append(1)

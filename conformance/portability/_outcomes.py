@@ -56,7 +56,8 @@ def measured_anew(
     """
     cases, own = read(), answers("candela_xp")
     numpy = answers("numpy") if LIBRARIES["numpy"].is_installed else {}
-    versions, rows = dict(before["versions"]), {}
+    versions: dict[str, str] = dict(before["versions"])
+    rows: dict[str, dict[str, Any]] = {}
     for case in cases:
         kept = before["rows"].get(case, {"outcomes": {}})["outcomes"]
         rows[case] = {"reference": reference(own[case], numpy.get(case)).text, "outcomes": dict(kept)}

@@ -1,4 +1,4 @@
-"""Command line of the conformance runs: ``python -m conformance`` with ``fetch``, ``suite``, ``clients`` or ``portability``."""
+"""Command line of the conformance runs: ``python -m conformance`` with a command (``--help`` lists them)."""
 
 from __future__ import annotations
 

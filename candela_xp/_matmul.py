@@ -17,7 +17,7 @@ import numpy as np
 from candela_xp import _contraction, _reduce, _settings, _walk, _workers
 from candela_xp._contraction import Parts
 from candela_xp._dtypes import FROM_NUMPY
-from candela_xp._kernels import converted, lookup, weight, wide, widen
+from candela_xp._kernels import converted, lookup, weight, wide
 from candela_xp._layout import Layout, Shape, broadcast_shapes
 
 NumPyArray = np.ndarray[Any, Any]
@@ -71,16 +71,21 @@ def product(a: NumPyArray, b: NumPyArray) -> NumPyArray:
     limit = _SMALL[kernels]
     if a.size <= limit and b.size <= limit:
         if kernels.startswith("narrow"):
-            return converted(np.asarray(np.matmul(widen(a), widen(b))), a.dtype)
+            return converted(np.asarray(np.matmul(_widened(a), _widened(b))), a.dtype)
         return np.asarray(np.matmul(a, b))
     return _large(a, b, kernels)
+
+
+def _widened(x: NumPyArray) -> NumPyArray:
+    """The values in the dtype in which they are computed."""
+    return converted(x, wide(x.dtype))
 
 
 def inner(a: NumPyArray, b: NumPyArray) -> NumPyArray:
     """The sums of ``conj(a) * b`` along the last axis, for two arrays of one dtype that broadcast."""
     if max(a.size, b.size) <= _FEW:
         if FROM_NUMPY[a.dtype].kernels.startswith("narrow"):
-            return converted(np.asarray(np.vecdot(widen(a), widen(b))), a.dtype)
+            return converted(np.asarray(np.vecdot(_widened(a), _widened(b))), a.dtype)
         return np.asarray(np.vecdot(a, b))
     return _many_inner(a, b)
 
@@ -204,7 +209,7 @@ def _pieces(ndim: int, axis: int, start: int, stop: int, operand: NumPyArray) ->
 def _many_inner(a: NumPyArray, b: NumPyArray) -> NumPyArray:
     dtype = a.dtype
     if wide(dtype) != dtype:
-        return converted(_many_inner(widen(a), widen(b)), dtype)
+        return converted(_many_inner(_widened(a), _widened(b)), dtype)
     shape = (*(broadcast_shapes((a.shape[:-1], b.shape[:-1])) or ()), a.shape[-1])
     if not shape[:-1] or prod(shape) == 0:
         return np.asarray(np.vecdot(a, b))

@@ -395,7 +395,10 @@ def in_pieces(body: Callable[..., Any], cores: Sequence[Core], weight: float, le
                     return body(*given, **options)
                 except np.linalg.LinAlgError as error:
                     raise _PieceError(str(error), 0) from None
-            places = boxes(stack, min(matrices // least, threads * PIECES_A_THREAD, int(work // PIECE_WORK)))
+            pieces = min(matrices // least, threads * PIECES_A_THREAD, int(work // PIECE_WORK))
+            if threads < pieces < 2 * threads:  # the last ones would wait for one of them
+                pieces = threads
+            places = boxes(stack, pieces)
             return _computed(body, operands, stacks, stack, rest, options, places, threads)
 
     return divided

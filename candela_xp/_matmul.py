@@ -40,6 +40,7 @@ _CASTS = 2**11
 _FEW = 2**14
 # The dtypes of BLAS by their letters: 0.1 µs less than to look a dtype up, which hashes it.
 _OF_BLAS = {"f": "float", "d": "float", "F": "complex", "D": "complex"}
+_PLAIN = frozenset(["bool", "int", "uint", "float", "complex"])
 # Integers are worth a conversion to float from so many multiplications for each element that is converted, and so many
 # elements more for the calls. int64 40×40: 27 µs either way; 64×64: 110 in NumPy's loop, 33 as floats.
 _WORTH = 8
@@ -72,7 +73,7 @@ def product(a: NumPyArray, b: NumPyArray) -> NumPyArray:
         kernels = FROM_NUMPY[a.dtype].kernels
     limit = _SMALL[kernels]
     if a.size <= limit and b.size <= limit:
-        return _at_once(np.matmul, a, b, kernels)
+        return np.asarray(np.matmul(a, b)) if kernels in _PLAIN else _at_once(np.matmul, a, b, kernels)
     return _large(a, b, kernels)
 
 
@@ -84,7 +85,7 @@ def inner(a: NumPyArray, b: NumPyArray) -> NumPyArray:
 
 
 def _at_once(kernel: np.ufunc, a: NumPyArray, b: NumPyArray, kernels: str) -> NumPyArray:
-    if not kernels.startswith("narrow"):
+    if kernels in _PLAIN:
         return np.asarray(kernel(a, b))
     if kernels == "narrowcomplex" or a.size + b.size > _CASTS:
         return converted(np.asarray(kernel(widen(a), widen(b))), a.dtype)

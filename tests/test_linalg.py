@@ -576,6 +576,35 @@ def test_determinants_keep_their_last_places_where_they_are_large_or_small() -> 
     assert float(linalg.det(xp.asarray(np.diag([1e-200, 1e-200])))) == 0
 
 
+@pytest.mark.parametrize("name", ["float64", "complex128"])
+def test_determinants_are_computed_again_only_where_they_are_far_from_one(name: str) -> None:
+    values = np.stack([square((), 6, seed=seed) for seed in range(4)]).astype(name)
+    values[1] *= 2.0**60
+    values[2] *= 2.0**-50
+    values[3, 0] = 0
+    got = np.asarray(linalg.det(xp.asarray(values)))
+    for place, each in enumerate(values):
+        exact = exactly(each.real / [1, 2.0**60, 2.0**-50, 1][place], np.eye(6)[:, :1])[0].real if place < 3 else 0
+        wanted = exact * [1, 2.0**360, 2.0**-300, 1][place]
+        assert abs(got[place] - wanted) <= 64 * eps(name) * abs(wanted)
+        assert got[place] == np.asarray(linalg.det(xp.asarray(each)))
+
+
+def test_a_nan_anywhere_is_found_in_every_order_of_memory() -> None:
+    for place in itertools.product(range(3), range(3)):
+        for name in ("float32", "complex128"):
+            for nan in (math.nan, complex(1, math.nan)) if name == "complex128" else (math.nan,):
+                values = (np.eye(3) * 2 + 1).astype(name)
+                values[place] = nan
+                for view in (values, values.copy("F"), np.tile(values, (2, 2))[:3, :3], values[::-1, ::-1]):
+                    assert np.isnan(np.asarray(linalg.inv(xp.asarray(view)))).all()
+                    assert np.isnan(
+                        np.asarray(linalg.solve(xp.asarray(view), xp.ones(3, dtype=getattr(xp, name))))
+                    ).all()
+    huge = xp.asarray(np.diag([1e200, 1e300, 1.0]))
+    assert np.isfinite(np.asarray(linalg.inv(huge))).all()
+
+
 def test_permutations_have_exactly_the_sign_as_determinant() -> None:
     for order in itertools.permutations(range(4)):
         values = np.eye(4)[list(order)]

@@ -458,3 +458,23 @@ def test_calls_from_several_threads_at_once_are_right() -> None:
         worker.join()
     assert got == [wanted] * 4
     assert _core._blas._users == 0
+
+
+@pytest.mark.parametrize("name", ["det", "slogdet"])
+def test_determinants_are_taken_in_pieces_of_more_than_500_matrices(name: str) -> None:
+    """With 500 or fewer NumPy 2.4 lets no other thread run."""
+    sizes = []
+    original = np.linalg.det if name == "det" else np.linalg.slogdet
+
+    def counting(x: Any) -> Any:
+        sizes.append(len(x))
+        return original(x)
+
+    values = np.tile(np.eye(16), (2600, 1, 1))
+    with pytest.MonkeyPatch.context() as patch, xp.settings(threads=2):
+        patch.setattr(np.linalg, name, counting)
+        found = getattr(linalg, name)(xp.asarray(values))
+    assert np.array_equal(np.asarray(found if name == "det" else found.sign), np.ones(2600))
+    assert sum(sizes) == 2600
+    assert len(sizes) > 1
+    assert min(sizes) > 500

@@ -280,6 +280,8 @@ Key = tuple[int | slice, ...]  # a place in a stack, or a box of places; the axe
 # 0.36 ms, 1.6 at 0.7 ms; svd 1.5 at 0.33 ms, 1.8 at 1.3 ms. A piece costs 20 to 30 µs of its own: 0.4 ms in 16 pieces
 # 0.8 to 1.2.
 LEAST_WORK, PIECE_WORK = 400_000, 150_000
+# Of (2000, 16, 16), NumPy's time over ours on two idle cores: inv 1.8, solve 1.8, cholesky 1.4, with 1 to 8 pieces a
+# thread; cholesky's 0.6 µs a matrix are as much as the lock, the copy to the result and its share of 16 calls.
 # OpenBLAS takes a lock for each matrix, so two threads with tiny ones are no quicker than one: cholesky of 4000 8×8
 # doubles (128 by weight, 200 ns) 0.95, det of 4000 4×4 (80) 0.9; inv of 4×4 (160) 1.15, cholesky of 16×16 (512) 1.4.
 LEAST_MATRIX_WORK = 150
@@ -342,7 +344,7 @@ def boxes(stack: Shape, pieces: int) -> list[tuple[slice, ...]]:
     ]
 
 
-def in_pieces(body: Callable[..., Any], cores: Sequence[Core], weight: float) -> Callable[..., Any]:
+def in_pieces(body: Callable[..., Any], cores: Sequence[Core], weight: float, least: int = 1) -> Callable[..., Any]:
     """A def on NumPy arrays, taking large stacks in pieces: in several threads, with BLAS in one thread each.
 
     Parameters
@@ -354,6 +356,8 @@ def in_pieces(body: Callable[..., Any], cores: Sequence[Core], weight: float) ->
     weight
         About how many nanoseconds of one thread each element of the operands takes: from 8 to 100 rows LAPACK's time
         grows with the elements, more than with the multiplications.
+    least
+        How many matrices a piece has at least, or nearly.
 
     Notes
     -----
@@ -380,7 +384,7 @@ def in_pieces(body: Callable[..., Any], cores: Sequence[Core], weight: float) ->
         if (
             work < LEAST_WORK
             or elements * weight < LEAST_MATRIX_WORK
-            or matrices < max(LEAST_MATRICES, elements / SHARED_ELEMENTS)
+            or matrices < max(LEAST_MATRICES, elements / SHARED_ELEMENTS, 2 * least if least > 1 else 0)
             or (elements > UNHELD_ELEMENTS and not _blas.can_be_held)
         ):
             return body(*given, **options)
@@ -391,7 +395,10 @@ def in_pieces(body: Callable[..., Any], cores: Sequence[Core], weight: float) ->
                     return body(*given, **options)
                 except np.linalg.LinAlgError as error:
                     raise _PieceError(str(error), 0) from None
-            places = boxes(stack, min(matrices, threads * PIECES_A_THREAD, int(work // PIECE_WORK)))
+            pieces = min(matrices // least, threads * PIECES_A_THREAD, int(work // PIECE_WORK))
+            if threads < pieces < 2 * threads:  # the last ones would wait for one of them
+                pieces = threads
+            places = boxes(stack, pieces)
             return _computed(body, operands, stacks, stack, rest, options, places, threads)
 
     return divided
@@ -562,6 +569,7 @@ def core(
     along_axis: bool = ...,
     keywords: Hook | None = ...,
     weight: float | None = ...,
+    least: int = ...,
     waiting: Callable[[NDArray, NDArray], NDArray | None] | None = ...,
 ) -> _ToArray: ...
 
@@ -574,6 +582,7 @@ def core(
     returns: tuple[Returns, ...],
     result: Callable[..., R],
     weight: float | None = ...,
+    least: int = ...,
 ) -> _ToTuple[R]: ...
 
 
@@ -588,6 +597,7 @@ def core(
     along_axis: bool = False,
     keywords: Hook | None = None,
     weight: float | None = None,
+    least: int = 1,
     waiting: Callable[[NDArray, NDArray], NDArray | None] | None = None,
 ) -> Any:
     """Make a linear-algebra function of a def on NumPy arrays.
@@ -610,8 +620,8 @@ def core(
         Whether a keyword ``axis`` names the core axis; the def finds it last, and it goes back there.
     keywords
         Called with function name, dtype, operands, stack shapes and keywords; may change the keywords.
-    weight
-        How much work a matrix is, if stacks may be cut into pieces: see `in_pieces`.
+    weight, least
+        How much work a matrix is, if stacks may be cut into pieces, and how many a piece has: see `in_pieces`.
     waiting
         Asked first where an operand is pending, of two of one dtype and device; None where it has no better way.
     """
@@ -623,7 +633,7 @@ def core(
     def make(body: Callable[..., Any]) -> Callable[..., Any]:
         name = body.__name__
         names = body.__code__.co_varnames[: len(cores)]
-        compute_all = body if weight is None else in_pieces(body, cores, weight)
+        compute_all = body if weight is None else in_pieces(body, cores, weight, least)
 
         plans: list[Plan | None] = [None] * len(_dtypes.DTYPES)
         checked: dict[tuple[Any, ...], tuple[Shape, ...]] = {}

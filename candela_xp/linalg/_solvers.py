@@ -62,6 +62,9 @@ def inverse(x: Array) -> Array:
     return np.asarray(np.where(lost[..., np.newaxis, np.newaxis], x.dtype.type(np.nan), np.linalg.inv(sound)))
 
 
+# With fewer numbers to return, NumPy keeps other threads from running (2.4; det and slogdet return one a matrix).
+UNLOCKED = 501
+
 # Up to this many rows the error of a sum of logarithms outweighs that of the elimination itself.
 SCALED_SIZE = 64
 # Determinants between 2 to minus this and 2 to this are left as they are; of matrices with more than 4 rows, 2 to half
@@ -70,7 +73,7 @@ LEAST_EXPONENT = 12
 
 
 @public(namespace="linalg")
-@core("(n,n)->()", weight=5)
+@core("(n,n)->()", weight=5, least=UNLOCKED)
 def det(x: Array, /) -> Array:
     """Determinant of each square matrix in a stack.
 
@@ -135,7 +138,7 @@ def _rescaled(x: Array, value: Array) -> Array:
 
 
 @public(namespace="linalg")
-@core("(n,n)->(),()", returns=("same", "real"), result=SlogdetResult, weight=5)
+@core("(n,n)->(),()", returns=("same", "real"), result=SlogdetResult, weight=5, least=UNLOCKED)
 def slogdet(x: Array, /) -> tuple[Array, Array]:
     """Sign of the determinant of each square matrix in a stack, and the logarithm of its absolute value.
 

@@ -25,6 +25,7 @@ NARROW = [
     "float16", "bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz",
     "float8_e5m2", "float8_e5m2fnuz", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
 ]  # fmt: skip
+WITH_NAN = [name for name in NARROW if name[:6] not in ("float6", "float4")]
 # int2 and uint2 have too few numbers for most tests: those that are about numbers take these.
 NARROW_INTEGER = ["int4", "uint4"]
 ALL_DTYPES = [*STANDARD, *NARROW, *NARROW_INTEGER, "complex32"]

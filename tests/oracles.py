@@ -106,6 +106,14 @@ def plain(x: xp.NDArray) -> np.ndarray:
     return view
 
 
+def widened(values: np.ndarray) -> np.ndarray:
+    """Values in a dtype in which NumPy computes: float32, int8 and complex64 for the narrow ones."""
+    name = values.dtype.name
+    if name not in [*NARROW, *NARROW_INTEGER, "complex32"]:
+        return values
+    return values.astype({"float": np.float32, "complex": np.complex64}.get(kind(name), np.int8))
+
+
 def identical(got: np.ndarray, want: np.ndarray) -> bool:
     """Equal in shape, dtype and every element, where -0 is not 0 and any NaN is any other."""
     assert got.dtype == want.dtype, f"{got.dtype} for {want.dtype}"
@@ -130,9 +138,12 @@ def close(got: np.ndarray, want: np.ndarray, ulps: float) -> bool:
     assert got.shape == want.shape, f"{got.shape} for {want.shape}"
     if identical(got, want):
         return True
-    if got.dtype.kind in "biu":
+    if got.dtype.kind in "biu" or got.dtype.name in NARROW_INTEGER:
         return False
-    eps = float(np.finfo(got.dtype).eps) if got.dtype.kind in "fc" else float(ml_dtypes.finfo(got.dtype).eps)
+    if got.dtype.name == "complex32":
+        eps, got, want = float(np.finfo(np.float16).eps), got.astype(np.complex64), want.astype(np.complex64)
+    else:
+        eps = float(np.finfo(got.dtype).eps) if got.dtype.kind in "fc" else float(ml_dtypes.finfo(got.dtype).eps)
     wide = np.complex128 if got.dtype.kind == "c" else np.float64
     g, w = got.astype(wide), want.astype(wide)
     finite = np.isfinite(w)

@@ -32,6 +32,7 @@ from candela_xp._creation import (
 )
 from candela_xp._datatypes import astype, can_cast, finfo, iinfo, isdtype, result_type
 from candela_xp._device import Device
+from candela_xp._display import Drawing, draw
 from candela_xp._dtypes import DTYPES, DType
 from candela_xp._elementwise import (
     abs,
@@ -175,6 +176,8 @@ __all__ = [
     "DType", "Device", "Layout", "NDArray", "settings",
     # what waits, and memory
     "explain", "materialize", "memory",
+    # pictures
+    "Drawing", "draw",
     "__array_api_version__", "__version__",
     # constants
     "e", "inf", "nan", "newaxis", "pi",

@@ -192,9 +192,13 @@ def _promote_floating(a: DType, b: DType) -> DType | None:
 
 
 def _promote_practical(a: DType, b: DType) -> DType | None:
-    """NumPy's table for pairs across kinds; None for extensions, which mix with floats only."""
+    """NumPy's table for pairs across kinds; JAX's and torch's where a dtype is an extension.
+
+    float16, bfloat16 and complex32 keep their dtype with integers and booleans; the smaller ones mix with nothing.
+    """
     if a.extension or b.extension:
-        return None
+        narrow, other = (a, b) if a.extension else (b, a)
+        return narrow if narrow.bits >= 16 and other.kind in ("bool", "int", "uint") and not other.extension else None
     return FROM_NUMPY.get(np.result_type(a.dtype, b.dtype))
 
 
@@ -264,6 +268,8 @@ def scalar_dtype(function: str, dtype: DType, value: bool | int | float | comple
         return dtype
     if dtype in COMPLEX_OF:
         return COMPLEX_OF[dtype]
+    if dtype is bfloat16:  # no complex dtype has components like it, and complex64 holds its values
+        return complex64
     if dtype.kernels == "narrow":
         raise TypeError(f"{function}: cannot mix {_article(dtype)} array with a complex scalar; use astype first")
     message = f"{function}: cannot mix {_article(dtype)} array with the Python complex {value!r}"

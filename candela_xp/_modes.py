@@ -21,7 +21,7 @@ class Case(NamedTuple):
 
 
 _ROWS = (
-    Case("mixed kinds", "arrays of different kinds promote by NumPy's table (int32 + float32 is float64)", "use astype on one of the arrays"),
+    Case("mixed kinds", "arrays of different kinds promote by NumPy's table (int32 + float32 is float64); floats of 16 bits keep their dtype with integers", "use astype on one of the arrays"),
     Case("float scalar with integers", "an integer or boolean array with a Python float or complex gives the default floating-point dtype", "use astype on the array first"),
     Case("scalar of another kind", "a Python bool with a numeric array acts as 0 or 1; a Python int with a boolean array gives the default integer", "use astype on the array first"),
     Case("numpy scalar", "a NumPy scalar acts as the Python scalar of its kind; in x[key] = value a NumPy array without axes does too", "use .item() of the scalar"),

@@ -1,4 +1,4 @@
-"""How values are printed: with as few digits as tell a number from its neighbours in its own dtype."""
+"""How values are printed: fractions with as few digits as tell a number from its neighbours in its own dtype."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def _shortest(values: NumPyArray, dtype: DType) -> NumPyArray:
     found = values.astype(np.float64)
     if dtype.name == "float8_e8m0fnu":  # powers of 2, which one digit tells apart, but doesn't show
         return found
-    left = np.isfinite(found) & (found != 0)
+    # Whole numbers in full: a sum of 4096 ones is 4096, though 4100 would tell it from other bfloat16 numbers.
+    left = np.isfinite(found) & ((found != np.rint(found)) | (np.abs(found) >= 1e6))
     for digits in range(17):
         if not left.any():
             break

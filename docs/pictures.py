@@ -1,6 +1,6 @@
 """The pictures of the concept pages, drawn from what the library says: ``python -m docs.pictures`` writes them again.
 
-The numbers in them are the library's: layouts and walks from `candela_xp._commands._draw`, plans from
+Layouts are what `candela_xp.draw` draws; the numbers in the others are the library's too: plans from
 `candela_xp._traversal`, bytes from `explain` and `memory`. The same library gives the same files; ``--check`` says
 which are out of date and writes none.
 """
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import candela_xp as xp
-from candela_xp._commands import _draw, _layout_expression
 from candela_xp._layout import Layout
+from candela_xp._steps import walk as steps_of
 from candela_xp._traversal import Walk, plan
 
 HERE = Path(__file__).resolve().parent / "pictures"
@@ -81,15 +81,6 @@ def beside(*pictures: Picture, gap: float = GAP) -> Picture:
     return Picture(x - gap, max(each.height for each in pictures), "\n".join(body))
 
 
-def below(*pictures: Picture, gap: float = 22) -> Picture:
-    """Pictures in a column."""
-    body, y = [], 0.0
-    for each in pictures:
-        body.append(f"<g transform='translate(0 {y:g})'>\n{each.body}\n</g>")
-        y += each.height + gap
-    return Picture(max(each.width for each in pictures), y - gap, "\n".join(body))
-
-
 def file_of(picture: Picture, title: str) -> str:
     """The SVG file of a picture."""
     width, height = picture.width + 24, picture.height + 24
@@ -101,38 +92,12 @@ def file_of(picture: Picture, title: str) -> str:
     )
 
 
-# -- layouts -----------------------------------------------------------------------------------------
+# -- walks -------------------------------------------------------------------------------------------
 
 
 def rows(values: Sequence[int | None], length: int) -> list[list[int | None]]:
     """A list cut into rows."""
     return [list(values[start : start + length]) for start in range(0, len(values), length)]
-
-
-def layout_of(expression: str) -> Picture:
-    """An array beside its buffer: in the array the cell of each element, in the buffer the step that reaches it."""
-    evaluated = _layout_expression.evaluate(expression)
-    layout, cells = evaluated.array.layout, evaluated.cells
-    last = max(layout.len - 1, 1)
-    columns = layout.shape[-1] if layout.ndim else 1
-    steps = list(_draw.walk(layout))
-    words = rows([step.cell for step in steps], columns)
-    parts = rows([step.number for step in steps], columns)
-    first = _draw.touched(layout, cells, 0, cells).first
-    length = evaluated.root_shape[-1] if evaluated.root_shape else 1
-    touched = rows([first.get(cell) for cell in range(cells)], length)
-    array = grid("elements: their cells", _words(words), _parts(parts, last))
-    buffer = grid("buffer: the steps", _words(touched), _parts(touched, last), _starts(cells, length))
-    fields = (
-        f"shape {layout.shape}  stride {layout.stride}",
-        f"offset {layout.offset}  adj_stride {layout.adj_stride}",
-    )
-    lines = [
-        text(0, 14, expression, size=15),
-        *(text(0, 36 + 19 * n, each, colour=FAINT) for n, each in enumerate(fields)),
-    ]
-    head = Picture(max(9.2 * len(expression), *(8.2 * len(each) for each in fields)), 59, "\n".join(lines))
-    return below(head, beside(array, buffer), gap=14)
 
 
 def _words(values: Iterable[Sequence[int | None]]) -> list[list[str]]:
@@ -145,9 +110,6 @@ def _parts(values: Iterable[Sequence[int | None]], last: int) -> list[list[float
 
 def _starts(cells: int, length: int) -> list[str]:
     return [str(start) for start in range(0, cells, length)]
-
-
-# -- walks -------------------------------------------------------------------------------------------
 
 
 def _memory(title: str, cells: Sequence[int], numbers: Sequence[int], length: int) -> Picture:
@@ -163,7 +125,7 @@ def one_order() -> Picture:
     """Two transposed arrays: by their indices, and as the library walks them."""
     shape = (4, 6)
     transposed = Layout.contiguous(shape[::-1]).transpose()
-    by_index = [step.cell for step in _draw.walk(transposed)]
+    by_index = [step.cell for step in steps_of(transposed)]
     walk = plan(shape, (transposed, transposed), 8, destination=0)
     by_walk = [cell for _, extents, offsets in walk.steps(0, walk.blocks) for cell in _block(walk, extents, offsets, 0)]
     number = list(range(len(by_index)))
@@ -192,7 +154,7 @@ def two_orders() -> Picture:
 def _block(walk: Walk, extents: tuple[int, ...], offsets: tuple[int, ...], operand: int) -> list[int]:
     """The cells of one block of a walk, in the order in which they are taken."""
     stride = walk.operands[operand].stride
-    return [step.cell for step in _draw.walk(Layout(extents, stride, offsets[operand]))]
+    return [step.cell for step in steps_of(Layout(extents, stride, offsets[operand]))]
 
 
 # -- bytes -------------------------------------------------------------------------------------------
@@ -259,12 +221,15 @@ def recycled() -> Picture:
 
 # -- files -------------------------------------------------------------------------------------------
 
+MATRIX = xp.reshape(xp.arange(12), (3, 4))
+LAYOUTS = {
+    "layout_rows": MATRIX,
+    "layout_columns": MATRIX.T,
+    "layout_view": MATRIX[::2, ::-1].T,
+    "layout_broadcast": xp.broadcast_to(MATRIX[:1, :], (3, 4)),
+    "layout_reshape": xp.reshape(xp.reshape(xp.arange(24), (4, 6))[:, ::2], (2, 6), copy=False),
+}
 PICTURES: dict[str, tuple[str, Callable[[], Picture]]] = {
-    "layout_rows": ("A row-major array and its buffer", lambda: layout_of("zeros((3, 4))")),
-    "layout_columns": ("Its transpose over the same buffer", lambda: layout_of("zeros((3, 4)).T")),
-    "layout_view": ("Every other row, backwards, transposed", lambda: layout_of("zeros((3, 4))[::2, ::-1].T")),
-    "layout_broadcast": ("One row read three times", lambda: layout_of("broadcast_to(zeros((1, 4)), (3, 4))")),
-    "layout_reshape": ("A reshape that is a view", lambda: layout_of("reshape(zeros((4, 6))[:, ::2], (2, 6))")),
     "order_one": ("Transposed arrays by index and as they are walked", one_order),
     "order_two": ("Blocks of a sum of arrays in two orders", two_orders),
     "deferral_bytes": ("Bytes that chains move", chains),
@@ -275,8 +240,10 @@ PICTURES: dict[str, tuple[str, Callable[[], Picture]]] = {
 def main(arguments: Sequence[str] = ()) -> int:
     """Write the pictures that changed, or with ``--check`` name them."""
     stale = []
-    for name, (title, draw) in PICTURES.items():
-        path, wanted = HERE / f"{name}.svg", file_of(draw(), title)
+    files = {name: f"{xp.draw(x)}\n" for name, x in LAYOUTS.items()}
+    files |= {name: file_of(draw(), title) for name, (title, draw) in PICTURES.items()}
+    for name, wanted in files.items():
+        path = HERE / f"{name}.svg"
         if not path.exists() or path.read_text(encoding="utf-8") != wanted:
             stale.append(name)
             if "--check" not in arguments:

@@ -62,8 +62,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "practical promotion": lambda: promotion(PRACTICAL, _standard("bool", "int", "uint"), STANDARD),
     "narrow promotion": lambda: promotion(
         PROMOTION,
-        [d for d in EXTENSIONS if d.bits == 16],
-        [*(d for d in EXTENSIONS if d.bits == 16), *_standard("float", "complex")],
+        [d for d in EXTENSIONS if d.bits >= 16],
+        [*(d for d in EXTENSIONS if d.bits >= 16), *_standard("float", "complex")],
     ),
 }
 

@@ -18,6 +18,7 @@ from benchmarks import (
     _decompositions,
     _libraries,
     _machine,
+    _narrow,
     _orders,
     _products,
     _programs,
@@ -40,6 +41,7 @@ TABLES = (
     _orders.FAR,
     _products.CASES,
     _decompositions.CASES,
+    _narrow.CASES,
 )
 CASES = [case for table in TABLES for case in table]
 ELEMENTS = 400

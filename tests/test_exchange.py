@@ -439,8 +439,8 @@ def test_copies_keep_dtype_and_device_and_share_nothing():
         (xp.asarray([True, False]), "NDArray([ True, False], dtype=bool)"),
         (xp.asarray([[1, 2], [3, 4]], dtype=xp.int8), "NDArray([[1, 2],\n         [3, 4]], dtype=int8)"),
         (xp.asarray([1 + 2j]), "NDArray([1.+2.j], dtype=complex128)"),
-        (xp.asarray([1.5, -2], dtype=xp.bfloat16), "NDArray([1.5, -2], dtype=bfloat16)"),
-        (xp.asarray([1, 2], dtype=xp.float8_e4m3fn), "NDArray([1, 2], dtype=float8_e4m3fn)"),
+        (xp.asarray([1.5, -2], dtype=xp.bfloat16), "NDArray([ 1.5, -2. ], dtype=bfloat16)"),
+        (xp.asarray([1, 2], dtype=xp.float8_e4m3fn), "NDArray([1., 2.], dtype=float8_e4m3fn)"),
         (xp.zeros(0), "NDArray([], dtype=float64)"),
         (xp.zeros((2, 0)), "NDArray([], shape=(2, 0), dtype=float64)"),
         (xp.asarray([xp.nan, xp.inf]), "NDArray([nan, inf], dtype=float64)"),
@@ -509,7 +509,7 @@ def test_strict_mode_iterates_along_one_axis_only():
 
 @pytest.mark.parametrize("dtype", ALL_DTYPES, ids=str)
 def test_zero_dimensional_arrays_become_python_scalars(dtype):
-    for number in (0, 1, 2, 0.5) if dtype is not xp.bool else (0, 1):
+    for number in (0, 1) if dtype in (xp.bool, xp.int2) else (0, 1, 2, 0.5):
         array = np.array(number).astype(dtype.dtype)
         x = xp.asarray(array)
         value = array.astype(np.complex128).item() if dtype.extension else array.item()

@@ -69,6 +69,9 @@ def common_dtype(a: xp.DType, b: xp.DType) -> xp.DType | None:
     if a is b:
         return a
     if a.extension or b.extension:
+        narrow, other = (a, b) if a.extension else (b, a)
+        if narrow.bits >= 16 and not other.extension and other.kind in ("bool", "int", "uint"):
+            return narrow
         if min(a.bits, b.bits) <= 8 or {a.kind, b.kind} - {"float", "complex"}:
             return None
         if {a, b} == {xp.complex32, xp.float16}:
@@ -88,7 +91,7 @@ def scalar_dtype(dtype: xp.DType, scalar: Any) -> xp.DType | None:
     if level == 2:
         return xp.float64
     if dtype.extension and dtype.kind == "float":
-        return xp.complex32 if dtype is xp.float16 else None
+        return {xp.float16: xp.complex32, xp.bfloat16: xp.complex64}.get(dtype)
     return xp.complex64 if dtype is xp.float32 else xp.complex128
 
 

@@ -191,6 +191,8 @@ def test_the_package_itself_is_the_newest_revision_and_the_narrow_dtypes() -> No
         "explain",
         "materialize",
         "memory",
+        "Drawing",
+        "draw",
         "__version__",
         "__array_api_version__",
     }

@@ -1,18 +1,18 @@
 """Drawings in the terminal: tables, and which cells of its buffer a layout touches, in which order.
 
 `report` gathers everything about a layout as plain data, which ``--json`` prints as it is; `drawing` turns that
-into lines. The walk is that of the library: row-major order of indices, one addition of `adj_stride` a step.
+into lines.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
 from candela_xp._commands._layout_expression import Evaluated
-from candela_xp._layout import Layout
+from candela_xp._steps import FIELDS, FLAGS, fields, flags, touched, walk, window
 
 DRAWN_CELLS = 256
 LISTED_STEPS = 24
@@ -20,15 +20,6 @@ _TALL = 24  # rows from which several rows of the root share a line, where the t
 
 # 256-colour codes from the first step to the last
 _EARLY_TO_LATE = (51, 45, 39, 33, 63, 99, 135, 171, 207)
-
-_FLAGS = {
-    "contiguous": "row-major order moves one cell a step",
-    "dense": "fills one run of memory, in some order of axes",
-    "transposed": "Candela's: an axis steps back as inner axes wrap",
-    "broadcast": "several indices read one cell, by stride 0",
-    "overlaps itself": "two indices address one cell; no writing",
-    "core for BLAS": "last two axes go in place, plain or transposed",
-}
 
 
 class Style(NamedTuple):
@@ -89,69 +80,6 @@ def table(rows: Sequence[Sequence[str]], right: Sequence[int] = (), *, indent: s
     return lines
 
 
-# -- the walk --------------------------------------------------------------------------------------
-
-
-class Step(NamedTuple):
-    """One step of a walk: its number, the index on each axis, the cell, which axis stepped (None: the first one)."""
-
-    number: int
-    indices: tuple[int, ...]
-    cell: int
-    axis: int | None
-
-
-def walk(layout: Layout) -> Iterator[Step]:
-    """All elements in row-major order of indices; the cell moves by one addition a step."""
-    index = [0] * layout.ndim
-    for number, (axis, cell) in enumerate(_moves(layout)):
-        if axis is not None:
-            index[axis] += 1
-            for inner in range(axis + 1, layout.ndim):
-                index[inner] = 0
-        yield Step(number, tuple(index), cell, axis)
-
-
-def _moves(layout: Layout) -> Iterator[tuple[int | None, int]]:
-    """The axis that steps and the cell, for each element."""
-    shape, adjusted, cell = layout.shape, layout.adj_stride, layout.offset
-    if 0 in shape:
-        return
-    # An axis of length 1 never steps: leaving it out keeps a step short, however many there are.
-    moving = [axis for axis in range(layout.ndim - 1, -1, -1) if shape[axis] > 1]
-    left = {axis: shape[axis] - 1 for axis in moving}
-    yield None, cell
-    for _ in range(layout.len - 1):
-        for axis in moving:
-            if left[axis]:
-                left[axis] -= 1
-                cell += adjusted[axis]
-                yield axis, cell
-                break
-            left[axis] = shape[axis] - 1
-
-
-class Touched(NamedTuple):
-    """Which cells a walk touches: how many in all, and the step that first touches each of a range of cells."""
-
-    total: int
-    first: dict[int, int]
-
-
-def touched(layout: Layout, cells: int, low: int, high: int) -> Touched:
-    """The cells that a walk touches of a buffer of ``cells``; steps for those in ``low..high-1``."""
-    seen = bytearray(cells)
-    first: dict[int, int] = {}
-    count = 0
-    for number, (_, cell) in enumerate(_moves(layout)):
-        if not seen[cell]:
-            seen[cell] = 1
-            count += 1
-            if low <= cell < high:
-                first[cell] = number
-    return Touched(count, first)
-
-
 # -- facts -------------------------------------------------------------------------------------------
 
 
@@ -177,8 +105,8 @@ def report(
     """
     layout, buffer_cells = evaluated.array.layout, evaluated.cells
     row = evaluated.root_shape[-1] if evaluated.root_shape and evaluated.root_shape[-1] else 1
-    low, high = _window(layout, buffer_cells, cells, row)
-    found = touched(layout, buffer_cells, low, high)
+    low, high = window(layout, buffer_cells, cells, row)
+    found = touched(layout, low, high)
     listed = [
         {"step": step.number, "index": step.indices, "cell": step.cell, "axis": step.axis}
         for _, step in zip(range(steps), walk(layout))
@@ -186,19 +114,8 @@ def report(
     return {
         "expression": expression,
         "dtype": str(evaluated.array.dtype),
-        "shape": layout.shape,
-        "stride": layout.stride,
-        "adj_stride": layout.adj_stride,
-        "offset": layout.offset,
-        "len": layout.len,
-        "flags": {
-            "contiguous": layout.is_contiguous,
-            "dense": layout.is_dense,
-            "transposed": layout.is_transposed,
-            "broadcast": layout.is_broadcast,
-            "overlaps itself": layout.overlaps_itself,
-            "core for BLAS": layout.core_is_packed() if layout.ndim >= 2 else None,
-        },
+        **fields(layout),
+        "flags": flags(layout),
         "dim_order": layout.dim_order,
         "nested_dim_order": layout.nested_dim_order,
         "buffer": {
@@ -217,18 +134,6 @@ def report(
     }
 
 
-def _window(layout: Layout, buffer_cells: int, limit: int, row: int) -> tuple[int, int]:
-    """Which cells to draw: all, or ``limit`` of them from the row of the lowest that is touched."""
-    if buffer_cells <= limit:
-        return 0, buffer_cells
-    bounds = layout.bounds()
-    lowest = 0 if bounds is None else bounds[0]
-    start = lowest - lowest % row
-    if lowest - start >= limit:  # one row is longer than the drawing
-        start = lowest
-    return start, min(buffer_cells, start + limit)
-
-
 # -- lines -------------------------------------------------------------------------------------------
 
 
@@ -241,7 +146,7 @@ def drawing(facts: dict[str, Any], style: Style) -> list[str]:
         f"({_count(buffer['bytes'], 'byte')}), {buffer['touched']} of them touched",
         *facts["notes"],
         "",
-        *table([(name, str(facts[name])) for name in ("shape", "stride", "adj_stride", "offset", "len")]),
+        *table([(name, str(facts[name])) for name in FIELDS]),
         "",
         *table([(name, str(facts[name])) for name in ("dim_order", "nested_dim_order")]),
         "",
@@ -260,7 +165,7 @@ def _count(number: int, noun: str) -> str:
 
 def _flag_lines(flags: dict[str, bool | None], style: Style) -> list[str]:
     words = {True: "yes", False: "no", None: "-"}
-    rows = [(name, words[value], _FLAGS[name]) for name, value in flags.items()]
+    rows = [(name, words[value], FLAGS[name]) for name, value in flags.items()]
     return [line if len(line) <= style.width else line[: style.width - 3] + "..." for line in table(rows)]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ._blocks import blocks, deliver, destination
-from ._convert import BLOCK, convert, scratch, wide, widen
+from ._convert import BLOCK, convert, has_nan, scratch, wide, widen
 from ._types import Array, Kernel, Out
 
 NARROW: dict[Kernel, Kernel] = {}
@@ -43,7 +43,11 @@ def widened(name: str, kernel: Kernel, native: Kernel | None, *, result: np.dtyp
     def narrow_kernel(*operands: Array | None, out: Out = None) -> Array:
         arrays = tuple([operand for operand in operands if operand is not None])
         dtype = arrays[0].dtype
-        if native is not None and all([x.size <= _FEW for x in arrays]):  # noqa: C419  # a list is quicker
+        if (
+            native is not None
+            and all([x.size <= _FEW for x in arrays])  # noqa: C419  # a list is quicker
+            and (name != "divide" or has_nan(dtype))
+        ):
             return native(*arrays, out=... if out is None else out)
         whole = destination(arrays, out, result or dtype)
         predicate, wide_result = whole.dtype == np.bool_, wide(whole.dtype)

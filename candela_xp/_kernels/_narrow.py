@@ -21,7 +21,9 @@ NARROW: dict[Kernel, Kernel] = {}
 
 # Of so few elements NumPy's and ml_dtypes' own kernels are quicker where they round the float32 result once as well.
 _FEW = 512
-_ROUNDED_ONCE = frozenset("add divide equal greater greater_equal less less_equal multiply not_equal subtract".split())
+_ROUNDED_ONCE = frozenset("add divide equal multiply not_equal subtract".split())
+# ml_dtypes says that NaN is invalid where bfloat16 are compared in order.
+_ORDER = frozenset(["greater", "greater_equal", "less", "less_equal"])
 
 
 def widened(name: str, kernel: Kernel, native: Kernel | None, *, result: np.dtype[Any] | None) -> Kernel:
@@ -38,7 +40,7 @@ def widened(name: str, kernel: Kernel, native: Kernel | None, *, result: np.dtyp
     result
         Of which dtype the result is, if not of the operands'.
     """
-    native = native if name in _ROUNDED_ONCE else None
+    native = _in_float32(kernel) if name in _ORDER else native if name in _ROUNDED_ONCE else None
 
     def narrow_kernel(*operands: Array | None, out: Out = None) -> Array:
         arrays = tuple([operand for operand in operands if operand is not None])
@@ -64,6 +66,13 @@ def widened(name: str, kernel: Kernel, native: Kernel | None, *, result: np.dtyp
 
     NARROW[narrow_kernel] = kernel
     return narrow_kernel
+
+
+def _in_float32(kernel: Kernel) -> Kernel:
+    def compared(x1: Array, x2: Array, /, out: Out = None) -> Array:
+        return kernel(x1.astype(np.float32), x2.astype(np.float32), out=out)
+
+    return compared
 
 
 def nextafter(x1: Array, x2: Array, /, out: Out = None) -> Array:

@@ -301,6 +301,23 @@ def _odd_integer_down(source: Array, out: Array) -> None:
     _odd_double_down(source.astype(_DOUBLE), out)
 
 
+def odd(value: complex) -> complex:
+    """A Python number with an integer of more than 53 bits made a float, rounded to odd.
+
+    Raises
+    ------
+    OverflowError
+        The integer is beyond float64.
+    """
+    cut = value.bit_length() - 53 if isinstance(value, int) else 0
+    if cut <= 0:
+        return value
+    assert isinstance(value, int)
+    size = abs(value)
+    kept = (size >> cut | (size & ((1 << cut) - 1) != 0)) << cut
+    return float(kept if value > 0 else -kept)
+
+
 def _complex_down(source: Array, out: Array) -> None:
     """Numbers to complex32, component by component."""
     parts = np.empty((*out.shape, 2), _HALF)

@@ -278,6 +278,9 @@ def test_a_number_is_printed_with_as_few_digits_as_tell_it_from_its_neighbours(n
         if not math.isfinite(number) or number == 0:
             continue
         text = repr(ours(np.asarray(value))).removeprefix("NDArray(").split(",")[0]
+        if number.is_integer() and abs(number) < 1e6:
+            assert float(text) == number, "whole numbers in full"
+            continue
         digits = len(Decimal(text).normalize().as_tuple().digits)
         assert nearest(exactly(float(text)), name) == number
         if digits > 1:

@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks._cases import Case, Data
 
-TINY, LARGE = 100, 1000**2
-WIDE = ("float64", "float32", "complex128")
+TINY, MIDDLE, LARGE = 100, 80**2, 1000**2
+WIDE = ("float64", "float32", "complex64", "complex128")
 
 
 def _numbers(random: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Any:
@@ -54,9 +54,12 @@ def _stacks(left: tuple[int, ...], right: tuple[int, ...]) -> Data:
 
 def _layouts() -> Iterator[Case]:
     def case(name: str, function: Any, **more: Any) -> Case:
-        return Case(name, function, **{"data": _squares, "dtypes": WIDE, "sizes": (LARGE,), **more})
+        return Case(
+            name, function, **{"data": _squares, "dtypes": WIDE, "sizes": (LARGE,), "groups": ("layout",), **more}
+        )
 
-    yield case("a @ b", lambda xp, a, b, c, v: a @ b, sizes=(TINY, LARGE))
+    yield case("a @ b", lambda xp, a, b, c, v: a @ b)
+    yield case("a @ b, small", lambda xp, a, b, c, v: a @ b, sizes=(TINY, MIDDLE), groups=())
     yield case("a.T @ b", lambda xp, a, b, c, v: a.T @ b)
     yield case("a @ b.T", lambda xp, a, b, c, v: a @ b.T)
     yield case("a.T @ b.T", lambda xp, a, b, c, v: a.T @ b.T)
@@ -71,13 +74,27 @@ def _layouts() -> Iterator[Case]:
     yield case("a @ v", lambda xp, a, b, c, v: a @ v)
     yield case("flip(a) @ v", lambda xp, a, b, c, v: xp.flip(a) @ v)
     yield case("c[::2, ::2] @ v", lambda xp, a, b, c, v: c[::2, ::2] @ v)
+    yield case("v @ c[::2, ::2]", lambda xp, a, b, c, v: v @ c[::2, ::2], groups=())
+    yield case("conj(a) @ v", lambda xp, a, b, c, v: xp.conj(a) @ v, dtypes=WIDE[2:], groups=())
+    yield case("vecdot(a, b)", lambda xp, a, b, c, v: xp.vecdot(a, b), groups=())
+    yield case(
+        "vecdot(a, b, axis=-2)",
+        lambda xp, a, b, c, v: xp.vecdot(a, b, axis=-2),
+        groups=(),
+    )
 
 
 def _numbers_of_other_kinds() -> Iterator[Case]:
     integers = ("int64", "int32", "int16", "int8", "uint8")
-    yield Case("integers to 99", lambda xp, a, b: a @ b, _small_integers, dtypes=integers, sizes=(TINY, LARGE))
-    yield Case("all integers", lambda xp, a, b: a @ b, _all_integers, dtypes=("int64", "int32"), sizes=(LARGE,))
-    yield Case("half precision", lambda xp, a, b, c, v: a @ b, _squares, dtypes=("float16",), sizes=(TINY, LARGE))
+
+    def case(name: str, data: Data, **more: Any) -> Case:
+        return Case(name, lambda xp, a, b, *_: a @ b, data, **more)
+
+    small, both = ("small integers",), (TINY, LARGE)
+    yield case("integers to 99", _small_integers, dtypes=integers, sizes=both, groups=small)
+    yield case("all integers", _all_integers, dtypes=("int64",), sizes=(LARGE,), groups=("all integers",))
+    yield case("all integers of 32 bits", _all_integers, dtypes=("int32",), sizes=(LARGE,))
+    yield case("half precision", _squares, dtypes=("float16",), sizes=both, groups=("half",))
 
 
 def _stacked() -> Iterator[Case]:
@@ -88,7 +105,8 @@ def _stacked() -> Iterator[Case]:
     ):
         name = f"{left} @ {right}"
         size = left[0] * left[1] * left[2]
-        yield Case(name, lambda xp, a, b: a @ b, _stacks(left, right), sizes=(size,))
+        groups = ("shared right",) if len(right) == 2 else ("stacked",)
+        yield Case(name, lambda xp, a, b: a @ b, _stacks(left, right), sizes=(size,), groups=groups)
     yield Case(
         "flip((10000, 4, 4), axis=2) @ (10000, 4, 4)",
         lambda xp, a, b: xp.flip(a, axis=2) @ b,

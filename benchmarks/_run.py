@@ -13,7 +13,9 @@ from benchmarks._measure import side_by_side
 from benchmarks._progress import Progress
 
 # Of the largest value; integers are exact. Float32 sums over many rows drift: NumPy's by 2e-4 at 10⁷ elements.
-TOLERANCE = {"bfloat16": 6e-2, "float16": 4e-3, "float32": 1e-3, "float64": 1e-9, "complex128": 1e-9}
+TOLERANCE = {
+    "bfloat16": 6e-2, "float16": 4e-3, "float32": 1e-3, "float64": 1e-9, "complex64": 1e-3, "complex128": 1e-9,
+}  # fmt: skip
 
 
 class DisagreementError(Exception):

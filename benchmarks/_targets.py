@@ -10,6 +10,7 @@ from benchmarks._cases import Row, size_name
 
 Tables = Mapping[str, Sequence[Row]]
 ENGINE = ("chains", "reductions", "single", "orders", "far", "decompositions", "narrow")
+PRODUCTS = ("products",)
 OURS = "candela_xp"
 
 
@@ -28,6 +29,7 @@ class Target:
     rows: Callable[[Row], bool]
     than: str = "numpy"
     worst: bool = False
+    tables: tuple[str, ...] = ENGINE
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,12 @@ TARGETS = (
     Target("stacks of matrices", 1.5, _in("stack")),
     Target("half precision: chains of bfloat16 and float16, 10⁷", 3, _in("narrow chain", 10**7)),
     Target("half precision: from and to float32, 10⁷", 1, _in("narrow conversion", 10**7), worst=True),
+    Target("a stack of matrices times one", 1.3, _in("shared right"), tables=PRODUCTS),
+    Target("products of other stacks, the worst", 1, _in("stacked"), worst=True, tables=PRODUCTS),
+    Target("products of floats in any layout, the worst", 0.95, _in("layout"), worst=True, tables=PRODUCTS),
+    Target("products of integers to 99, the worst", 15, _in("small integers", 10**6), worst=True, tables=PRODUCTS),
+    Target("products of all integers of int64", 4, _in("all integers"), tables=PRODUCTS),
+    Target("products of float16", 50, _in("half", 10**6), tables=PRODUCTS),
     Target("the worst case of all from 10³ up", 0.9, lambda row: row.size >= 1000, worst=True),
     Target("against numexpr, where it can say it", 1, _all, than="numexpr"),
     Target("against torch (CPU)", 1, _all, than="torch"),
@@ -86,5 +94,4 @@ def _outcome(target: Target, rows: Sequence[Row]) -> Outcome:
 
 def outcomes(tables: Tables) -> list[Outcome]:
     """All targets, over the tables that were measured."""
-    rows = [row for name in ENGINE for row in tables.get(name, ())]
-    return [_outcome(target, rows) for target in TARGETS]
+    return [_outcome(target, [row for name in target.tables for row in tables.get(name, ())]) for target in TARGETS]

@@ -215,12 +215,12 @@ _REVISION_MODULES = {"v" + revision.replace(".", "_") for revision in REVISIONS}
 
 
 def __getattr__(name: str) -> Any:
-    """Import the module of a revision when it is first asked for."""
-    if name in _REVISION_MODULES:
+    """Import the audit, or the module of a revision, when it is first asked for."""
+    if name in _REVISION_MODULES or name == "audit":
         return import_module(f"candela_xp.{name}")
     raise AttributeError(f"module 'candela_xp' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """Public names only, the modules of the revisions among them."""
-    return sorted({*__all__, *_REVISION_MODULES})
+    """Public names only, the modules of the revisions and the audit among them."""
+    return sorted({*__all__, *_REVISION_MODULES, "audit"})

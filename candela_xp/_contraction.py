@@ -6,8 +6,8 @@ BLAS reads a matrix in place where one of its two strides is 1 and the other at 
 1. An axis that is walked backwards may be turned round: the terms in both operands at once, which only changes the
    order of the sum, or rows or columns, which come out turned. Worth it where less is copied so.
 2. What BLAS still can't read is packed, once and not a matrix at a time. But NumPy, which would copy each matrix before
-   it is multiplied, does so in the cache where they are small and read once; and a product with a vector takes less
-   time in NumPy's strided loop than the copy would.
+   it is multiplied, does so in the cache where they are small and read once; and a product with a vector takes
+   less time as dot products, for which BLAS reads stepped operands, than the copy would.
 3. Products with one right side for the whole stack are one product, where the rows of the left follow each other in
    memory across the stack.
 4. Products too small for BLAS's own threads are shared out among ours, unless they are tiny.
@@ -31,7 +31,7 @@ ONE_THREAD = 2**18
 SHORTEST = 2**12
 # A second thread costs some 10 µs: a tenth of what so many multiplications take.
 _WORTH_THREADS = 2**20
-# The same for NumPy's strided loop.
+# The same for dot products.
 _WORTH_THREADS_STRIDED = 2**17
 # Elements of a matrix from which it is packed. (10000, 4, 4), one factor walked backwards, one thread: 60 µs more than
 # in rows when NumPy copies, 200 when it is packed before.
@@ -51,6 +51,8 @@ class Choice(NamedTuple):
         Walk the rows of the left, the columns of the right, from their end; the result is turned back by a copy.
     pack_left, pack_right
         Copy to dense memory, in the order of the axes that is nearer to the operand's own.
+    dots
+        Compute each element of a product with a vector as a dot product of its own.
     batches
         ``folded`` into one product, shared among ``threads`` along the longest axis of the result, or left to the
         ``kernel``.
@@ -61,6 +63,7 @@ class Choice(NamedTuple):
     turn_columns: bool = False
     pack_left: bool = False
     pack_right: bool = False
+    dots: bool = False
     batches: Batches = "kernel"
 
 
@@ -108,7 +111,7 @@ def choose(left: Layout, right: Layout, threads: int) -> Choice:
     multiplications = rows * terms * columns
     if (choice.pack_left and columns == 1) or (choice.pack_right and rows == 1):
         much = batches * multiplications >= _WORTH_THREADS_STRIDED
-        return Choice(batches="threads") if much and threads > 1 else AS_THEY_ARE
+        return Choice(dots=True, batches="threads" if much and threads > 1 else "kernel")
     if batches > 1 and prod(right.shape[:-2]) == 1 and left.shape[:-2] == stack and folded(choice, left) is not None:
         return choice._replace(batches="folded")
     choice = choice._replace(
@@ -119,6 +122,12 @@ def choose(left: Layout, right: Layout, threads: int) -> Choice:
     if threads > 1 and batches > 1 and alone and batches * multiplications >= _WORTH_THREADS:
         return choice._replace(batches="threads")
     return choice
+
+
+def lies_across(layout: Layout) -> bool:
+    """Whether another axis is nearer in memory than the last one."""
+    *others, (extent, last) = zip(layout.shape, layout.stride)
+    return extent > 1 and any(length > 1 and 0 < abs(step) < abs(last) for length, step in others)
 
 
 def _read_once_in_cache(layout: Layout, batches: int) -> bool:

@@ -302,13 +302,24 @@ def limits(dtype: DType) -> tuple[int, int]:
     return int(known.min), int(known.max)
 
 
+# NumPy's numbers for dtypes: below this are those of the standard, 23 is float16, from 256 on come ml_dtypes'.
+_NUMBERS = 17
+
+
 def cast(values: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """NumPy values in another dtype; themselves where it is their own."""
-    return values if values.dtype == target else _kernels.converted(values, target)
+    own = values.dtype
+    if own is target:
+        return values
+    if own.num < _NUMBERS and target.num < _NUMBERS:
+        return values.astype(target, copy=False)
+    return values if own == target else _kernels.converted(values, target)
 
 
 def converted(values: np.ndarray[Any, Any], target: DType) -> np.ndarray[Any, Any]:
     """A dense row-major copy of NumPy values in another dtype."""
+    if values.dtype.num < _NUMBERS and target.dtype.num < _NUMBERS:
+        return values.astype(target.dtype, order="C", copy=True)
     made = np.empty(values.shape, target.dtype)
     _kernels.convert(values, made)
     return made

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from candela_xp import _pool
+import numpy as np
+
+from candela_xp import _matmul, _pool
 from candela_xp._array import NDArray, checked_array
 from candela_xp._expr import Chain, Node
+from candela_xp._kernels import converted
+from candela_xp._public import common_device
 from candela_xp._walk import Operand, threads_for
+from candela_xp.linalg._core import core_dtype, core_shapes, parse
 
 
 def materialize(x: NDArray, /) -> NDArray:
@@ -55,13 +60,15 @@ def memory() -> dict[str, int]:
     return _pool.memory()
 
 
-def explain(x: NDArray, /) -> str:
-    """How an array is computed, as a tree.
+def explain(x: NDArray, x2: NDArray | None = None, /) -> str:
+    """How an array is computed, or the matrix product of two, as a tree.
 
     Parameters
     ----------
     x : NDArray
         Any array; a pending one stays pending.
+    x2 : NDArray, optional
+        A second array, to be told about ``x @ x2``. Default: None.
 
     Returns
     -------
@@ -70,14 +77,18 @@ def explain(x: NDArray, /) -> str:
         stored. Then how memory is walked, in what blocks and by how many threads, and about how many bytes are moved
         between memory and cache; for comparison, how many it would be operation by operation.
 
+        Of a product: the result, each operand with what is done with it, and how the product is computed.
+
     Raises
     ------
     TypeError
-        ``x`` is no NDArray.
+        ``x`` or ``x2`` is no NDArray, or the two don't combine.
+    ValueError
+        ``x @ x2`` is not possible for the shapes or devices.
 
     Notes
     -----
-    Not in the standard.
+    The way of a product of integers depends on their values, so those are computed first. Not in the standard.
 
     Examples
     --------
@@ -91,7 +102,16 @@ def explain(x: NDArray, /) -> str:
     └─ constant 1.0
     walk: flat, 6 elements in 1 block of 6, 1 thread
     moves: 96 bytes (one by one: 192 bytes)
+
+    >>> a = xp.ones((200, 400))
+    >>> print(xp.explain(a[:, ::2], a))
+    matmul float64 (200, 400)
+    ├─ memory float64 (200, 200), stride (400, 2): packed
+    └─ memory float64 (200, 400), stride (400, 1): as it is
+    product: one product
     """
+    if x2 is not None:
+        return _product(checked_array("explain", "x", x), checked_array("explain", "x2", x2))
     array = checked_array("explain", "x", x)
     node = array._node
     if node is None:
@@ -120,6 +140,47 @@ def explain(x: NDArray, /) -> str:
                 alone += node_size(below) * below.dtype.itemsize
     lines.append(f"moves: {moved} bytes (one by one: {alone} bytes)")
     return "\n".join(lines)
+
+
+_MATMUL = parse("(m?,k),(k,n?)->(m?,n?)")
+
+
+def _memory_of(x: NDArray) -> Operand:
+    """The memory of an array, or, of a pending one, the memory that it would get."""
+    node = x._node
+    if node is None:
+        return Operand(x._memory, x.layout, x._dtype.dtype)
+    with Chain(node, keep_root=True) as chain:
+        found = [each.out for each in chain.stored if each.node is node]
+    return found[0] if found else _memory_of(x)
+
+
+def _product(x1: NDArray, x2: NDArray) -> str:
+    """The lines of a matrix product."""
+    common = core_dtype("matmul", "numeric", [x1._dtype, x2._dtype])
+    common_device("matmul", [x1, x2])
+    core_shapes("matmul", ("x1", "x2"), _MATMUL, (x1.shape, x2.shape))
+    if common.kind in ("int", "uint"):
+        materialize(x1), materialize(x2)
+    operands, views = [], []
+    for x in (x1, x2):
+        operand = _memory_of(x)
+        operands.append(operand)
+        view = operand.view()
+        if operand.dtype != common.dtype:  # what isn't computed yet is no number to convert
+            view = np.empty_like(view, common.dtype) if x._node else converted(view, common.dtype)
+        views.append(view)
+    first, second, how = _matmul.explained(*views)
+    stack = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    shape = stack + x1.shape[-2:-1] + (x2.shape[-1:] if x2.ndim > 1 else ())
+    return "\n".join(
+        [
+            f"matmul {common} {shape}",
+            f"├─ {_line(x1._node or operands[0], {})}: {first}",
+            f"└─ {_line(x2._node or operands[1], {})}: {second}",
+            f"product: {how}",
+        ]
+    )
 
 
 def node_size(node: Node) -> int:

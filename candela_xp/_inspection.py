@@ -85,7 +85,8 @@ class Info:
         device : Device, optional
             Every device has the same.
         kind : str or tuple of str, optional
-            Only those of a kind, as for `isdtype`; of a tuple those of any member.
+            Only those of a kind, as for `isdtype`; of a tuple those of any member. ``extension`` stands for the
+            narrow dtypes, which aren't in the standard and not among the others.
 
         Returns
         -------
@@ -104,11 +105,14 @@ class Info:
         _device.chosen("dtypes", device)
         kinds = ("bool", "numeric") if kind is None else (kind,) if isinstance(kind, str) else kind
         for one in kinds:
-            if one not in _dtypes.KIND_QUERIES:
-                raise ValueError(f"dtypes: kind {one!r} is unknown; there are {', '.join(_dtypes.KIND_QUERIES)}")
-        found = {d.name: d for d in _dtypes.STANDARD if any(_dtypes.is_kind(d, one) for one in kinds)}
+            if one not in (*_dtypes.KIND_QUERIES, "extension"):
+                known = ", ".join([*_dtypes.KIND_QUERIES, "extension"])
+                raise ValueError(f"dtypes: kind {one!r} is unknown; there are {known}")
+        found = {d.name: d for d in _dtypes.STANDARD if _is_of(d, kinds)}
         if self._revision == "2021.12":  # complex numbers came with 2022.12
             found = {name: dtype for name, dtype in found.items() if dtype.kind != "complex"}
+        if "extension" in kinds:
+            found.update({d.name: d for d in _dtypes.EXTENSIONS})
         return found
 
     def devices(self) -> tuple[Device, ...]:
@@ -124,6 +128,11 @@ class Info:
         Source: array API 2025.12, ``devices``; in the standard since 2023.12 (a list before 2025.12).
         """
         return _device.devices()
+
+
+def _is_of(dtype: DType, kinds: tuple[str, ...]) -> bool:
+    """Whether a dtype of the standard is of one of the kinds."""
+    return any(_dtypes.is_kind(dtype, one) for one in kinds if one != "extension")
 
 
 class _OlderInfo(Info):

@@ -1,4 +1,4 @@
-"""Command line of the conformance runs: ``python -m conformance`` with ``fetch``, ``suite`` or ``clients``."""
+"""Command line of the conformance runs: ``python -m conformance`` with a command (``--help`` lists them)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,22 @@ from .clients._clients import BACKENDS, CLIENTS, Client, named
 from .clients._clients import MODES as CLIENT_MODES
 from .clients._plan import plan as plan_clients
 from .clients._run import run as run_clients
+from .portability import _outcomes
+from .portability._libraries import LIBRARIES
 
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of all commands."""
     top = argparse.ArgumentParser(prog="python -m conformance", description="Other people's suites against candela_xp.")
-    commands = top.add_subparsers(dest="command", required=True, metavar="{fetch,suite,clients}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="{fetch,suite,clients,portability}")
     _add_fetch(commands.add_parser("fetch", help="put the official suite into the cache"))
     _add_suite(commands.add_parser("suite", help="run the official suite and write the report"))
     _add_clients(commands.add_parser("clients", help="run the tests of libraries that take our arrays"))
+    _add_portability(
+        commands.add_parser(
+            "portability", help="measure anew what other libraries do with the uses that the audit knows"
+        )
+    )
     return top
 
 
@@ -57,7 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = parser().parse_args(argv)
     try:
-        return {"fetch": _fetch, "suite": _suite, "clients": _clients}[arguments.command](arguments)
+        commands = {"fetch": _fetch, "suite": _suite, "clients": _clients, "portability": _portability}
+        return commands[arguments.command](arguments)
     except UnavailableError as error:
         print(error, file=sys.stderr)
         return 2
@@ -103,6 +111,14 @@ def _add_clients(command: argparse.ArgumentParser) -> None:
     add("--report-dir", type=Path, default=ROOT / "docs", metavar="DIR", help="where the report goes (default: docs)")
 
 
+def _add_portability(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    installed = [name for name, library in LIBRARIES.items() if library.is_installed]
+    names = f"of {', '.join(LIBRARIES)} (default: those installed)"
+    add("libraries", nargs="*", metavar="NAME", default=installed, help=names)
+    add("--check", action="store_true", help="say what is otherwise, and write nothing")
+
+
 def _fetch(arguments: argparse.Namespace) -> int:
     root = cache_root(os.environ)
     sources = {"suite_source": arguments.suite_source, "spec_source": arguments.spec_source}
@@ -141,6 +157,20 @@ def _clients(arguments: argparse.Namespace) -> int:
     for cause in _causes.idle(causes, {(row.client, row.mode): row.failed for row in ours}):
         print(f"causes.toml: explains no failure any more: {cause.client}, {cause.where}: {cause.why}", file=sys.stderr)
     return 1 if any(_causes.unexplained(causes, row.client, row.mode, row.failed) for row in ours) else 0
+
+
+def _portability(arguments: argparse.Namespace) -> int:
+    for name in arguments.libraries:
+        if name not in LIBRARIES or not LIBRARIES[name].is_installed:
+            raise UnavailableError(f"portability: {name} isn't one of {', '.join(LIBRARIES)}, or isn't installed")
+    before = _outcomes.load()
+    after = _outcomes.measured_anew(before, arguments.libraries, say=lambda line: print(line, file=sys.stderr))
+    found = _outcomes.changes(before, after)
+    print("\n".join(found) or "nothing is otherwise")
+    if not arguments.check:
+        _outcomes.save(after)
+        print(f"wrote {_outcomes.FILE}")
+    return 1 if arguments.check and found else 0
 
 
 def _positive(text: str) -> int:

@@ -9,6 +9,7 @@ import pytest
 
 import candela_xp as xp
 from candela_xp import settings as candela_settings
+from candela_xp._dtypes import EXTENSIONS
 from candela_xp._revisions import REVISIONS
 
 MODULES = [importlib.import_module(f"candela_xp.v{revision.replace('.', '_')}") for revision in REVISIONS]
@@ -40,6 +41,16 @@ def test_every_revision_lists_its_dtypes_by_kind(module: object) -> None:
         assert set(found) == want
         assert all(getattr(xp, name) is dtype for name, dtype in found.items())
         assert info.dtypes(kind=kind, device=info.default_device()) == found
+
+
+@pytest.mark.parametrize("module", [xp, *MODULES], ids=lambda module: module.__name__)
+def test_the_narrow_dtypes_are_listed_only_where_they_are_asked_for(module: object) -> None:
+    info = module.__array_namespace_info__()  # type: ignore[attr-defined]
+    narrow = {d.name: d for d in EXTENSIONS}
+    assert info.dtypes(kind="extension") == narrow
+    assert info.dtypes(kind=("bool", "extension")) == {"bool": xp.bool, **narrow}
+    assert not narrow.keys() & info.dtypes().keys()
+    assert not narrow.keys() & info.dtypes(kind="numeric").keys()
 
 
 @pytest.mark.parametrize("module", [xp, *MODULES], ids=lambda module: module.__name__)

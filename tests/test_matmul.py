@@ -36,22 +36,22 @@ CASES = {
     "overlapping windows": (of(SQUARE, 1, 1), of(SQUARE), Choice(pack_left=True)),
     "equal terms": (of(SQUARE, 1, 0), of(SQUARE), Choice(pack_left=True)),
     "backwards rows": (of(SQUARE, -100, 1), of(SQUARE), Choice(pack_left=True)),
-    "a stepped matrix and a vector": (of(SQUARE, 200, 2), of((100, 1)), Choice()),
-    "a stepped matrix and a backwards vector": (of(SQUARE, 200, 2), of((100, 1), -1, 1), Choice()),
+    "a stepped matrix and a vector": (of(SQUARE, 200, 2), of((100, 1)), Choice(dots=True)),
+    "a stepped matrix and a backwards vector": (of(SQUARE, 200, 2), of((100, 1), -1, 1), Choice(dots=True)),
     "a great stepped matrix and a vector": (
         of((1000, 1000), 2000, 2),
         of((1000, 1)),
-        Choice(batches="threads"),
+        Choice(dots=True, batches="threads"),
     ),
     "stepped matrices and a vector": (
         of((9, 200, 200), 80000, 400, 2),
         of((200, 1)),
-        Choice(batches="threads"),
+        Choice(dots=True, batches="threads"),
     ),
     "a vector and a great stepped matrix": (
         of((1, 1000)),
         of((1000, 1000), 2000, 2),
-        Choice(batches="threads"),
+        Choice(dots=True, batches="threads"),
     ),
     "a backwards matrix and a vector": (of(SQUARE, -100, 1), of((100, 1)), Choice(turn_rows=True)),
     "backwards rows, few columns": (
@@ -442,3 +442,262 @@ def test_what_overflows_half_precision_is_infinite_and_warns() -> None:
     assert np.isinf(np.asarray(found)).all()
     with np.errstate(over="ignore"):
         assert np.isinf(np.asarray(x @ x)).all()
+
+
+# -- integers below a byte, complex32 ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["int4", "uint4", "int2", "uint2"])
+@pytest.mark.parametrize("arrangement", ["contiguous", "stepped", "reversed", "fortran"])
+@pytest.mark.parametrize("limit", [0, 2**40])
+def test_integers_below_a_byte_wrap_in_their_bits(
+    name: str, arrangement: str, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_matmul, "_WORTH", 0)
+    monkeypatch.setattr(_matmul, "_SMALL", dict.fromkeys(_matmul._SMALL, limit))
+    monkeypatch.setattr(_matmul, "_FEW", limit)
+    dtype = getattr(xp, name)
+    bits, signed = dtype.bits, dtype.kind == "int"
+    generator = np.random.default_rng(7)
+    for shape1, shape2 in [((7, 9), (9, 8)), ((9,), (9,)), ((3, 5, 9), (9, 4)), ((4, 0), (0, 3)), ((0, 9), (9, 3))]:
+        numbers = [generator.integers(-(2 ** (bits - 1)) * signed, 2 ** (bits - signed), s) for s in (shape1, shape2)]
+        a, b = (lay_out(values.astype(np.int8).astype(dtype.dtype), arrangement) for values in numbers)
+
+        def wrapped(exact: Any) -> Any:
+            low = exact % 2**bits
+            return np.where((low >= 2 ** (bits - 1)) & signed, low - 2**bits, low)
+
+        got = xp.asarray(a) @ xp.asarray(b)
+        assert got.dtype is dtype
+        assert np.array_equal(np.asarray(got).astype(np.int64), wrapped(np.matmul(*numbers)))
+        if a.ndim == 1:
+            dot = xp.vecdot(xp.asarray(a), xp.asarray(b))
+            assert np.asarray(dot).astype(np.int64) == wrapped(np.vecdot(*numbers))
+
+
+@pytest.mark.parametrize("limit", [0, 2**40])
+@pytest.mark.parametrize("arrangement", ["contiguous", "stepped", "reversed", "fortran"])
+def test_complex32_products_are_complex64_ones_rounded_once(
+    arrangement: str, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_matmul, "_SMALL", dict.fromkeys(_matmul._SMALL, limit))
+    monkeypatch.setattr(_matmul, "_FEW", limit)
+    generator = np.random.default_rng(8)
+    wide = [
+        (generator.integers(-8, 9, shape) / 8 + 1j * generator.integers(-8, 9, shape) / 8).astype(np.complex64)
+        for shape in ((20, 30), (30, 20))
+    ]
+    x, y = (
+        xp.asarray(lay_out(np.asarray(xp.astype(xp.asarray(values), xp.complex32)), arrangement)) for values in wide
+    )
+    for got, wanted in ((x @ y, wide[0] @ wide[1]), (xp.vecdot(x, y.T), np.vecdot(wide[0], wide[1].T))):
+        assert got.dtype is xp.complex32
+        rounded = np.empty(wanted.shape, np.complex64)
+        rounded.real, rounded.imag = wanted.real.astype(np.float16), wanted.imag.astype(np.float16)
+        assert np.array_equal(np.asarray(xp.astype(got, xp.complex64)), rounded)
+
+
+# -- dot products ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["float64", "float32", "complex128", "complex64", "int64", "int8", "uint16", "float16"]
+)
+@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
+@pytest.mark.parametrize("across", [False, True])
+def test_dot_products_conjugate_the_first_and_are_exact_in_any_layout(
+    name: str, arrangement: str, across: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_matmul, "_FEW", 0)
+    monkeypatch.setattr(_matmul, "_WALKED", 100)
+    generator = np.random.default_rng(9)
+
+    def values(shape: tuple[int, ...]) -> Any:
+        # Few small integers: every sum is exact in every dtype, or wraps.
+        found = generator.integers(0, 4, shape) + (1j * generator.integers(0, 4, shape) if name[0] == "c" else 0)
+        return found.astype(name)
+
+    for shape1, shape2 in [
+        ((30, 40), (30, 40)),
+        ((2, 5, 300), (5, 300)),
+        ((300, 20), (20,)),
+        ((20,), (300, 20)),
+        ((2, 1, 128), (3, 128)),
+        ((3, 0), (3, 0)),
+        ((0, 30), (30,)),
+        ((500,), (500,)),
+    ]:
+        a, b = values(shape1), values(shape2)
+        wanted = np.vecdot(a, b) if name != "float16" else np.vecdot(a.astype("f4"), b.astype("f4")).astype(name)
+        if across:  # the vectors along the first axis in memory
+            a, b = (np.moveaxis(np.moveaxis(x, -1, 0).copy(), 0, -1) for x in (a, b))
+        else:
+            a, b = lay_out(a, arrangement), lay_out(b, arrangement)
+        for threads in (1, 3):
+            with xp.settings(threads=threads):
+                got = xp.vecdot(xp.asarray(a), xp.asarray(b))
+            assert got.dtype.name == name
+            assert np.array_equal(np.asarray(got), wanted)
+
+
+def test_dot_products_that_lie_across_memory_do_not_drift() -> None:
+    x = xp.full((200_000, 2), 0.1, dtype=xp.float32)
+    exact = 200_000 * float(np.float32(0.1)) ** 2
+    assert np.allclose(np.asarray(xp.vecdot(x, x, axis=-2)), exact, rtol=1e-5, atol=0)
+
+
+@pytest.mark.parametrize("stride", [1, 2, -2])
+def test_one_row_times_one_column_comes_to_an_end(stride: int) -> None:
+    values = np.ones((1, 600_001))[:, ::stride]
+    x = xp.asarray(values)
+    assert float((x @ x.T)[0, 0]) == values.shape[1]
+
+
+@pytest.mark.parametrize("name", ["float64", "float32", "complex64", "complex128"])
+@pytest.mark.parametrize("steps", [(2, 2), (1, 2), (-1, -2), (2, -1)])
+def test_stepped_matrices_times_vectors_are_within_rounding(
+    name: str, steps: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_matmul, "_SMALL", dict.fromkeys(_matmul._SMALL, 0))
+    generator = np.random.default_rng(10)
+    values = [generator.standard_normal((3, 80, 120)) for _ in range(2)]
+    a = (values[0] + 1j * values[1] if name[0] == "c" else values[0]).astype(name)[:, :: steps[0], :: steps[1]]
+    v = generator.standard_normal(a.shape[-1]).astype(name)
+    w = generator.standard_normal(a.shape[-2]).astype(name)[::-1]
+    x, y, z = map(xp.asarray, (a, v, w))
+    assert within_rounding(x @ y, a, v)
+    assert within_rounding(x[0, ...] @ y, a[0], v)
+    column = xp.matmul(x.mT, z[:, None])
+    assert within_rounding(column, a.mT, w[:, None])
+    row = np.asarray(xp.matmul(z, x))
+    assert np.allclose(row, np.asarray(column)[..., 0], rtol=1e-3 if name in ("float32", "complex64") else 1e-12)
+
+
+# -- what explain says ----------------------------------------------------------------------------------
+
+SAID = [
+    (xp.ones((100, 100)), xp.ones((100, 100)), ["as it is", "as it is", "one product"]),
+    (xp.ones((100, 200))[:, ::2], xp.ones((100, 100)), ["packed", "as it is", "one product"]),
+    (xp.ones((100, 200))[:, ::2], xp.ones(100), ["as it is", "as it is", "a dot product for each element"]),
+    (xp.ones((99, 8, 64)), xp.ones((64, 64)), ["as it is", "as it is", "one product for the whole stack"]),
+    (xp.ones((1000, 16, 16)), xp.ones((1000, 16, 16)), ["as it is", "as it is", "1000 products, 2 threads"]),
+    (xp.ones((50, 70, 70)), xp.ones((50, 70, 70)), ["as it is", "as it is", "50 products"]),
+    (xp.flip(xp.ones((90, 90)), axis=1), xp.flip(xp.ones((90, 90)), axis=0), ["backwards", "one product"]),
+    (xp.broadcast_to(xp.ones(100), (100, 100)), xp.ones((100, 100)), ["one of its equal rows or columns"]),
+    (xp.ones((3, 3)), xp.ones(3), ["as it is", "as it is", "numpy.matmul"]),
+    (xp.ones((0, 3)), xp.ones((3, 0)), ["as it is", "as it is", "numpy.matmul"]),
+    (xp.ones((3, 3), dtype=xp.float16), xp.ones(3, dtype=xp.float16), ["as float32", "as float32", "rounded once"]),
+    (xp.ones((99, 99), dtype=xp.bfloat16), xp.ones((99, 9), dtype=xp.bfloat16), ["as float32", "one product, rounded"]),
+    (xp.ones((99, 99), dtype=xp.int4), xp.ones((99, 9), dtype=xp.int4), ["as int8", "as int8", "exact, as int8"]),
+    (xp.full((99, 99), 3), xp.full((99, 99), 3), ["as float32", "as float32", "exact, 1 float32 product"]),
+    (xp.full((99, 99), 3), xp.ones((99, 99), dtype=xp.int32), ["memory int32", "as float32"]),
+    (xp.full((999, 999), 2**62), xp.full((999, 999), 2**62), ["digits", "exact, ", "float64 products"]),
+    (xp.full((99, 2), 2**62), xp.full((2, 99), 2**62), ["numpy.matmul"]),
+    (xp.full((99, 99), 2**62), xp.full((99, 99), 2**62), ["as it is", "numpy.matmul"]),
+]
+
+
+@pytest.mark.parametrize("place", range(len(SAID)))
+def test_explain_tells_what_is_done_with_the_operands_of_a_product(place: int) -> None:
+    x1, x2, wanted = SAID[place]
+    with xp.settings(threads=2):
+        text = xp.explain(x1, x2)
+    lines = text.splitlines()
+    assert lines[0] == f"matmul {(x1 @ x2).dtype} {(x1 @ x2).shape}"
+    assert [line[:3] for line in lines[1:]] == ["├─ ", "└─ ", "pro"]
+    for words in wanted:
+        assert words in text
+
+
+def test_explain_of_a_product_leaves_floats_pending() -> None:
+    with xp.settings(defer_min_bytes=0):
+        x, y = xp.ones((99, 99)) + 1.0, xp.ones((99, 99), dtype=xp.float32)
+        y = y * 2.0
+        text = xp.explain(x, y)
+        assert "├─ add float64 (99, 99): as it is" in text
+        assert "└─ multiply float32 (99, 99): as it is" in text
+        assert xp.explain(x).startswith("add")
+        assert xp.explain(y).startswith("multiply")
+
+
+@pytest.mark.parametrize(
+    ("x1", "x2", "error"),
+    [
+        (xp.ones((2, 3)), xp.ones((2, 3)), ValueError),
+        (xp.ones(()), xp.ones(3), ValueError),
+        (xp.ones((2, 2)), 3, TypeError),
+    ],
+)
+def test_explain_refuses_what_has_no_product(x1: Any, x2: Any, error: Any) -> None:
+    with pytest.raises(error, match=r"^(matmul|explain): "):
+        xp.explain(x1, x2)
+
+
+# -- conjugates ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["complex64", "complex128"])
+@pytest.mark.parametrize(
+    ("shape1", "shape2"),
+    [
+        ((70, 80), (80,)),
+        ((70,), (70, 80)),
+        ((2, 70, 80), (80, 3)),
+        ((9,), (9,)),
+        ((70, 80), (80, 90)),
+        ((70, 0), (0, 3)),
+        ((3, 70, 80), (80,)),
+    ],
+)
+@pytest.mark.parametrize("which", [(True, False), (False, True), (True, True)])
+def test_products_of_conjugates_that_wait_have_the_value_of_computed_ones(
+    name: str, shape1: Any, shape2: Any, which: tuple[bool, bool]
+) -> None:
+    generator = np.random.default_rng(11)
+    # Small integers: exact, so that both ways have the same bits; and zeros, whose sign is one of them.
+    a, b = ((generator.integers(-2, 3, s) + 1j * generator.integers(-2, 3, s)).astype(name) for s in (shape1, shape2))
+    for first, second in ((a, b), (a.real.astype(name), b.real.astype(name))):
+        wanted = np.matmul(*[x.conj() if yes else x for x, yes in zip((first, second), which)])
+        for waits in (True, False):
+            with xp.settings(defer_min_bytes=0 if waits else 2**60):
+                x, y = (xp.asarray(v, copy=True) for v in (first, second))
+                left, right = xp.conj(x) if which[0] else x, xp.conj(y) if which[1] else y
+                got = left @ right
+                assert got.dtype.name == name
+                found = np.asarray(got)
+                assert np.array_equal(found, wanted)
+                assert not np.signbit(found.imag[found.imag == 0]).any() or not waits
+
+
+def test_a_conjugate_that_waits_has_no_memory_after_a_product_with_a_vector() -> None:
+    with xp.settings(defer_min_bytes=0):
+        a, v = xp.ones((50, 60), dtype=xp.complex128), xp.ones(60, dtype=xp.complex128)
+        waiting = xp.conj(a)
+        product = waiting @ v
+        assert xp.explain(waiting).startswith("conj")
+        a[...] = 5j  # computes what waits
+        assert np.array_equal(np.asarray(waiting), np.ones((50, 60)))
+        assert np.array_equal(np.asarray(product), np.full(50, 60))
+        with pytest.raises(ValueError, match="matmul: x1 has shape"):
+            xp.conj(a) @ xp.conj(a)
+
+
+@pytest.mark.parametrize("name", ["float64", "complex64", "int8", "bfloat16", "uint4"])
+def test_outer_products_of_long_vectors_are_those_of_short_ones(name: str) -> None:
+    dtype = getattr(xp, name)
+    values = np.arange(700) % 4
+    x, y = (xp.astype(xp.asarray(v), dtype) for v in (values, values[::-1].copy()))
+    for threads in (1, 3):
+        with xp.settings(threads=threads):
+            got = xp.linalg.outer(x, y)
+        assert got.dtype is dtype
+        assert np.array_equal(np.asarray(xp.astype(got, xp.complex64)).real, np.multiply.outer(values, values[::-1]))
+    assert xp.linalg.outer(x[:0], y).shape == (0, 700)
+
+
+def test_negative_powers_of_large_stacks_name_the_singular_matrix() -> None:
+    values = np.tile(np.eye(16) * 2, (2000, 1, 1))
+    assert np.array_equal(np.asarray(xp.linalg.matrix_power(xp.asarray(values), -3)), values / 16)
+    values[1234] = 0
+    with pytest.raises(np.linalg.LinAlgError, match="batch index \\(1234,\\) is singular"):
+        xp.linalg.matrix_power(xp.asarray(values), -3)

@@ -170,7 +170,7 @@ def test_sorting_and_searching_order_as_the_wide_dtype_does(name: str) -> None:
     if kind(name) == "float":
         patterns = rng.integers(0, 2**bits, 500, dtype=np.uint16 if bits == 16 else np.uint8)
         values = patterns.view(twin(name))
-        values = np.where(np.isnan(values), cast(np.nan, values.dtype), values)  # quiet ones
+        values = np.where(np.isnan(widened(values)), cast(np.nan, values.dtype), values)  # quiet ones
     else:
         values = small_numbers(name, (500,))
     wide = widened(values)

@@ -155,6 +155,8 @@ def _through(between: np.dtype[np.generic]) -> Way:
 
 # -- float16 --------------------------------------------------------------------------------------------
 
+# Of fewer elements the calls take longer than NumPy's conversion.
+_WORTH_UP, _WORTH_DOWN = 2**12, 2**14
 _INFINITE = np.int16(0x7C00)
 _SIGN_EXPONENT_FRACTION = np.int32(-0x70002000)  # 0x8FFFE000: the bits of a float16 at their places in a float32
 _EXPONENT = np.uint32(0x7F800000)
@@ -165,6 +167,9 @@ _TOO_GREAT = np.uint32(142 << 23)  # from 2**15 on the result may be infinite
 
 def _half_up(source: Array, out: Array) -> None:
     """float16 to float32: the bits at their places, and the exponent's bias by a multiplication."""
+    if source.size < _WORTH_UP:
+        np.copyto(out, source)
+        return
     bits = source.view(np.int16)
     result = out if out.flags.c_contiguous else scratch("first", source.shape, _SINGLE)
     words = result.view(np.int32)
@@ -182,7 +187,9 @@ def _half_up(source: Array, out: Array) -> None:
 def _half_down(source: Array, out: Array) -> None:
     """float32 to float16: adding and subtracting what has its last bit at the right place rounds by hardware."""
     source = _dense(source)
-    rounded = _rounded_half(source, scratch("second", source.shape, _SINGLE))
+    rounded = None
+    if source.size >= _WORTH_DOWN:
+        rounded = _rounded_half(source, scratch("second", source.shape, _SINGLE))
     if rounded is None:
         np.copyto(out, source, casting="unsafe")  # which warns of overflow
         return
@@ -197,7 +204,7 @@ def _half_down(source: Array, out: Array) -> None:
 def _rounded_half(source: Array, out: Array) -> Array | None:
     """The nearest numbers that float16 has, or None if some may be too great for it."""
     shift = np.bitwise_and(source.view(_WORD), _EXPONENT, out=scratch("first", source.shape, _WORD))
-    if source.size == 0 or shift.max() >= _TOO_GREAT:
+    if shift.max() >= _TOO_GREAT:
         return None
     # Below 2**-14 all values have the last bit of 2**-14.
     np.maximum(shift, _LEAST_EXPONENT, out=shift)
@@ -209,7 +216,7 @@ def _rounded_half(source: Array, out: Array) -> Array | None:
 def _half_rounded(values: Array, /, out: Array) -> Array:
     """The numbers of float16 in float32; -0 too."""
     source = _dense(values)
-    rounded = _rounded_half(source, scratch("second", source.shape, _SINGLE))
+    rounded = _rounded_half(source, scratch("second", source.shape, _SINGLE)) if source.size else None
     if rounded is None:
         halves = scratch("narrow", source.shape, _HALF)
         np.copyto(halves, source, casting="unsafe")

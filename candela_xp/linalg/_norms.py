@@ -15,7 +15,7 @@ import numpy as np
 
 from candela_xp import _reduce
 from candela_xp._array import NDArray, as_python_scalar, checked_array
-from candela_xp._dtypes import float32
+from candela_xp._dtypes import FROM_NUMPY
 from candela_xp._public import checked_axes, elements, is_held, is_large
 from candela_xp._revisions import public
 from candela_xp.linalg._core import Array, core, core_dtype, finished, in_pieces, parse, result_dtype, working
@@ -149,7 +149,7 @@ def _vector_norm(x: Any, axis: Any, keepdims: bool, ord: Any) -> NDArray:
     common = core_dtype("vector_norm", "floating-point", [array._dtype])
     order = _checked_order("vector_norm", ord, "a real number")
     axes = checked_axes("vector_norm", axis, array.ndim)
-    compute = float32 if common.kernels == "narrow" else common
+    compute = FROM_NUMPY[common.wide]
     found = None
     if is_large(array) and order in (0, 1, 2, math.inf, -math.inf):
         found = elements(array, axes, compute.dtype)

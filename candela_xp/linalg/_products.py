@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
+from math import prod
 from operator import index as as_index
 from typing import Any
 
@@ -11,19 +13,79 @@ import numpy as np
 from candela_xp import _dtypes, _matmul, _modes, _reduce
 from candela_xp._array import NDArray, checked_array
 from candela_xp._dtypes import DType
+from candela_xp._expr import Chain, Node
 from candela_xp._index import normalise_axes
-from candela_xp._kernels import lookup
+from candela_xp._kernels import converted, lookup
+from candela_xp._layout import broadcast_shapes
 from candela_xp._public import checked_integer, common_device, fill_in_place, named_dtype, undecided
 from candela_xp._revisions import add, public
 from candela_xp._statistical import accumulated
-from candela_xp.linalg._core import Array, checked_matrices, core, core_dtype, finished, working
+from candela_xp._walk import Operand
+from candela_xp.linalg._core import (
+    Array,
+    checked_matrices,
+    core,
+    core_dtype,
+    core_shapes,
+    finished,
+    in_pieces,
+    parse,
+    working,
+)
 from candela_xp.linalg._solvers import inverse
 
 Axes = int | tuple[Sequence[int], Sequence[int]]
 
 
+def _conjugated(x: NDArray) -> tuple[Node, Operand] | None:
+    """The expression of an array that waits to be the conjugate of memory, and that memory."""
+    node = x._node
+    if node is None or node.name != "conj":
+        return None
+    operands = node.operands
+    return (node, operands[0]) if len(operands) == 1 and type(operands[0]) is Operand else None
+
+
+_MATMUL = "(m?,k),(k,n?)->(m?,n?)"
+
+
+def _of_conjugates(x1: NDArray, x2: NDArray) -> NDArray | None:
+    """The product of complex arrays, of which one waits to be a conjugate, without computing that; None if it isn't so.
+
+    ``conj(a) @ b`` is ``conj(a @ conj(b))``, which takes less time where fewer elements are conjugated: complex128
+    1000×1000 times a vector 0.15 of it.
+    """
+    if x1._dtype.kind != "complex":
+        return None
+    found = [_conjugated(x) for x in (x1, x2)]
+    shapes = [x.shape for x in (x1, x2)]
+    if found == [None, None] or 0 in (len(shapes[0]), len(shapes[1])):
+        return None
+    first, second = core_shapes("matmul", ("x1", "x2"), parse(_MATMUL), shapes)
+    stack = broadcast_shapes((first, second)) or ()
+    size = prod(stack) * prod(shapes[0][len(first) : -1]) * prod(shapes[1][len(second) + 1 :])
+    others = size + sum([prod(shape) for shape, own in zip(shapes, found) if own is None])
+    if others >= sum([prod(shape) for shape, own in zip(shapes, found) if own is not None]):
+        return None
+    with ExitStack() as reading:
+        views = []
+        for x, own in zip((x1, x2), found):
+            if own is None:
+                views.append(np.conjugate(x._numpy()))
+                continue
+            node, operand = own
+            # From here on nobody writes the memory; if somebody did before, the conjugate was computed before.
+            reading.enter_context(Chain(operand, keep_root=False))
+            if node.value is not None:
+                return None
+            views.append(operand.view())
+        value = _matmul.product(*views)
+    np.subtract(0, value.imag, out=value.imag)  # 0 stays 0, as in a product of conjugates
+    return finished(value, x1._dtype, x1._device)
+
+
 @public()
-@core("(m?,k),(k,n?)->(m?,n?)", kinds="numeric", widen=False)
+@core(_MATMUL, kinds="numeric", widen=False, waiting=_of_conjugates)
 def matmul(x1: Array, x2: Array, /) -> Array:
     """Matrix product; the operator ``@``.
 
@@ -50,7 +112,8 @@ def matmul(x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    float16, bfloat16 and the 8-bit floats are multiplied and summed in float32 and rounded once.
+    Narrow floats and complex32 are multiplied and summed in float32 and complex64 and rounded once. `explain` of both
+    operands shows the way that is taken.
 
     Source: array API 2025.12, ``matmul``; in the standard since 2021.12.
     """
@@ -238,7 +301,7 @@ def outer(x1: Array, x2: Array, /) -> Array:
     for name, x in (("x1", x1), ("x2", x2)):
         if x.ndim != 1:
             raise ValueError(f"outer: {name} has shape {x.shape}: one axis is needed; use tensordot(x1, x2, axes=0)")
-    return lookup("multiply", _dtypes.FROM_NUMPY[x1.dtype].kernels)(x1[:, np.newaxis], x2[np.newaxis, :], out=...)
+    return _matmul.outer(x1, x2)
 
 
 @public(namespace="linalg")
@@ -334,11 +397,10 @@ def _traced(x: Any, offset: int, dtype: Any, *, widen_floats: bool = False) -> N
     layout = array.layout.diagonal(checked_integer("trace", "offset", offset))
     view = array._with(layout)._numpy()
     if own is not target:
-        view = view.astype(target.dtype)
-    compute = target.dtype
-    if target.kernels == "narrow":
-        compute = np.dtype(np.float32)
-        view = view.astype(compute)
+        view = converted(view, target.dtype)
+    compute = target.wide
+    if compute != target.dtype:
+        view = converted(view, compute)
     return finished(_reduce.add(view, (view.ndim - 1,), compute, keepdims=False), target, array._device)
 
 
@@ -411,6 +473,9 @@ def trace(x: NDArray, /, *, offset: int = 0, dtype: DType | None = None) -> NDAr
     return _traced(x, offset, dtype)
 
 
+_inverse = in_pieces(inverse, parse("(n,n)->(n,n)"), weight=10)
+
+
 @public(namespace="linalg")
 @core("(n,n)->(n,n)")
 def matrix_power(x: Array, n: int, /) -> Array:
@@ -448,7 +513,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
         identity = np.empty(x.shape, x.dtype)
         identity[...] = np.eye(x.shape[-1], dtype=x.dtype)
         return identity
-    square: Array = inverse(x) if exponent < 0 else x
+    square: Array = _inverse(x) if exponent < 0 else x
     exponent = abs(exponent)
     power: Array | None = None
     while exponent:

@@ -1,0 +1,175 @@
+"""What was seen: uses are judged by the rules, and what they meet is kept by rule, file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from candela_xp._array import NDArray
+from candela_xp._audit._conditions import Use
+from candela_xp._audit._events import expand, newer_than
+from candela_xp._audit._findings import Audit, Finding, Rule
+from candela_xp._audit._origins import Origins
+from candela_xp._audit._rules import HELPED, Row, known, measured, newer, select
+from candela_xp._dtypes import DType
+from candela_xp._revisions import REVISIONS
+
+_CONVERSIONS = ("__int__", "__float__", "__index__")
+_FEW = 8  # parts of a tuple that its signature tells apart
+
+
+def sign(value: Any) -> Any:
+    """What steady conditions go by, as something to look up by."""
+    kind = type(value)
+    if kind is NDArray:
+        return value._dtype.number, len(value.shape)
+    if kind is int:
+        return "negative" if value < 0 else int
+    if kind is tuple or kind is list:
+        return kind, len(value) > 1, *map(sign, value[:_FEW])
+    if kind is slice:
+        return "reversed" if type(value.step) is int and value.step < 0 else slice
+    if kind is bool or kind is str:
+        return value
+    return value.name if kind is DType else kind
+
+
+class Event:
+    """One thing that is watched: its name, and the rules about it."""
+
+    def __init__(self, name: str, rows: Sequence[Row], recorder: Recorder) -> None:
+        self.name = name
+        self.rows = rows
+        self.recorder = recorder
+        self.parameters: tuple[str, ...] = ()
+        self._converts = name in _CONVERSIONS
+        # By place and signature: what holds, and the rows whose other conditions are still to be asked.
+        self._judged: dict[Any, tuple[list[Finding], list[Row]]] = {}
+
+    def seen(
+        self, place: tuple[FrameType, bool, str], args: tuple[Any, ...], kwargs: Mapping[str, Any], held: int = 0
+    ) -> None:
+        """Judge a use, before it takes place."""
+        frame, helped, through_numpy = place
+        if self._converts:
+            self.recorder.converted_at = frame.f_code, frame.f_lineno
+        key = (id(frame.f_code), frame.f_lasti, helped, through_numpy, *map(sign, args))
+        if kwargs:
+            key += (*kwargs, *map(sign, kwargs.values()))
+        judged = self._judged.get(key)
+        if judged is not None and not judged[1]:
+            for finding in judged[0]:
+                finding.hits += 1
+            return
+        arguments = {**dict(zip(self.parameters, args)), **kwargs}
+        converted_at = self.recorder.converted_at
+        use = Use(self.name, arguments, len(args), frame, self.recorder.origins, held, through_numpy, converted_at)
+        if judged is None:
+            judged = self._judged[key] = self._judge(use, helped)
+        for finding in judged[0]:
+            finding.hits += 1
+        for row in judged[1]:
+            if all(condition.steady or _holds(condition.holds, use) for condition in row.conditions):
+                self.recorder.finding(row.rule, use).hits += 1
+
+    def _judge(self, use: Use, helped: bool) -> tuple[list[Finding], list[Row]]:
+        sure, left = [], []
+        for row in self.rows:
+            if helped and row.rule.group in HELPED:
+                continue
+            if not all(_holds(condition.holds, use) for condition in row.conditions if condition.steady):
+                continue
+            if all(condition.steady for condition in row.conditions):
+                sure.append(self.recorder.finding(row.rule, use))
+            else:
+                left.append(row)
+        return sure, left
+
+
+def _holds(test: Callable[[Use], bool], use: Use) -> bool:
+    """Whether a condition holds; arguments that the function itself will refuse may be beyond its understanding."""
+    try:
+        return test(use)
+    except Exception:
+        return False
+
+
+class Recorder:
+    """An audit under way.
+
+    Attributes
+    ----------
+    result
+        What was found so far.
+    events
+        What is watched, by name.
+    """
+
+    def __init__(self, backends: Sequence[str] | None, *, since: str | None, data: bool) -> None:
+        chosen = known(backends)
+        if since is not None and since not in REVISIONS:
+            raise ValueError(f"audit: revision {since!r} is unknown; there are {', '.join(REVISIONS)}")
+        rows = select(chosen, data=data)
+        if since is not None:
+            rows.append(Row(newer(since), tuple(newer_than(since)), ()))
+        self.result = Audit(chosen, {name: measured().versions[name] for name in chosen})
+        self.origins = Origins()
+        self.converted_at: tuple[Any, int] | None = None
+        self._findings: dict[tuple[str, str, int], Finding] = {}
+        by_event: dict[str, list[Row]] = {}
+        for row in rows:
+            for name in expand(row.on):
+                by_event.setdefault(name, []).append(row)
+        self.events = {name: Event(name, its, self) for name, its in by_event.items()}
+
+    def finding(self, rule: Rule, use: Use) -> Finding:
+        """The finding of a rule at a place, made if it is the first."""
+        file, line = use.frame.f_code.co_filename, use.frame.f_lineno
+        found = self._findings.get((rule.id, file, line))
+        if found is None:
+            found = self._findings[rule.id, file, line] = Finding(rule, file, line, 0, shown(use))
+            self.result.findings.append(found)
+        return found
+
+
+_SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
+    "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
+}  # fmt: skip
+_PATTERNS = {
+    "__getitem__": "{}[{}]",
+    "__setitem__": "{}[{}] = {}",
+    "__array__": "numpy.asarray({})",
+    **{f"__{name}__": f"{{}} {symbol} {{}}" for name, symbol in _SYMBOLS.items()},
+    **{f"__r{name}__": f"{{1}} {symbol} {{0}}" for name, symbol in _SYMBOLS.items()},
+    **{f"__i{name}__": f"{{}} {symbol}= {{}}" for name, symbol in _SYMBOLS.items()},
+}
+
+
+def shown(use: Use) -> str:
+    """A use as an example: name, dtypes and shapes."""
+    arguments = [_shown(value) for value in use.arguments.values()]
+    name = use.event
+    if name in _PATTERNS:
+        return _PATTERNS[name].format(*arguments)
+    if name.startswith((".", "dtype.")):
+        return f"{arguments[0]}.{name.rpartition('.')[2]}"
+    return f"{name.strip('_')}({', '.join(arguments)})"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, NDArray | np.ndarray):
+        whose = "" if isinstance(value, NDArray) else "numpy "
+        return f"{whose}{value.dtype}[{', '.join(map(str, value.shape))}]"
+    if isinstance(value, tuple | list):
+        inside = ", ".join(map(_shown, value[:_FEW])) + (", …" if len(value) > _FEW else "")
+        return f"[{inside}]" if isinstance(value, list) else f"({inside})"
+    if isinstance(value, slice):
+        return ":".join("" if part is None else _shown(part) for part in (value.start, value.stop, value.step))
+    if value is None or value is Ellipsis or isinstance(value, bool | int | float | complex | str):
+        return repr(value)[:80]
+    return str(value) if isinstance(value, DType) else type(value).__name__

@@ -25,7 +25,7 @@ from weakref import ref
 
 import numpy as np
 
-from candela_xp import _device, _dtypes, _index, _interop, _modes
+from candela_xp import _device, _dtypes, _index, _interop, _kernels, _modes
 from candela_xp._buffer import Buffer, adopt
 from candela_xp._device import Device
 from candela_xp._dtypes import DType
@@ -796,9 +796,10 @@ def scalar_array(function: str, value: Scalar, dtype: DType) -> NumPyArray:
     try:
         if not dtype.extension:
             return np.asarray(value, dtype=dtype.dtype)
-        # ml_dtypes takes no integers beyond int64, lets those that don't fit wrap, and rounds floats twice.
+        # ml_dtypes takes no integers beyond int64, lets those that don't fit wrap, and rounds numbers twice.
         if dtype.kernels != "narrowint":
-            return _dtypes.cast(np.asarray(value, complex if dtype.kind == "complex" else float), dtype.dtype)
+            number = np.asarray(_kernels.odd(value), complex if dtype.kind == "complex" else float)
+            return _dtypes.cast(number, dtype.dtype)
         low, high = _dtypes.limits(dtype)
         if low <= value <= high:  # type: ignore[operator]  # complex values don't come with integer dtypes
             return np.asarray(value, np.int8).astype(dtype.dtype)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from candela_xp import _device, _dtypes, _interop, _manipulation, _modes, _public
+from candela_xp import _device, _dtypes, _interop, _kernels, _manipulation, _modes, _public
 from candela_xp._array import SCALARS, NDArray, Scalar, as_python_scalar, checked_array, scalar_array
 from candela_xp._buffer import adopt
 from candela_xp._device import Device
@@ -149,6 +149,9 @@ def _from_sequence(obj: Sequence[Any], dtype: DType | None, device: Device | Non
     between = {"float": np.float64, "complex": np.complex128}.get(target.kind, np.int64) if target and narrow else None
     try:
         made = np.asarray(plain, dtype=between or (target and target.dtype))
+        if between is np.float64 and int in leaves.scalars and (np.abs(made) >= 2**53).any():
+            # Integers of more bits than float64 has would be rounded twice.
+            made = np.frompyfunc(_kernels.odd, 1, 1)(np.asarray(plain, object)).astype(np.float64)
     except OverflowError:
         wanted = target or _dtypes.DEFAULT_INT
         raise ScalarOverflowError(

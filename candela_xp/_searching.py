@@ -147,12 +147,12 @@ def count_nonzero(x: NDArray, /, *, axis: Axis = None, keepdims: bool = False) -
 def _counted(x: Any, axis: Axis, keepdims: bool) -> NDArray:
     array = checked_array("count_nonzero", "x", x)
     axes = _public.checked_axes("count_nonzero", axis, array.ndim)
-    found = _public.elements(array, axes) if _public.is_large(array) else None
+    found = _public.elements(array, axes, array._dtype.wide) if _public.is_large(array) else None
     if found is not None:
         held = _public.is_held(getrefcount(x))
         reduction = _reduce.counting()
         return _indexed(_reduce.blocked(found, axes, reduction, keepdims=bool(keepdims), held=held), array)
-    view = array._numpy()
+    view = comparable(array)
     if not axes:
         counts: Any = view.astype(np.bool_)  # NumPy counts over no axes as over all
     elif len(axes) == view.ndim and not keepdims:
@@ -190,7 +190,7 @@ def nonzero(x: NDArray, /) -> tuple[NDArray, ...]:
     array = checked_array("nonzero", "x", x)
     if array.ndim == 0:
         raise ValueError("nonzero: a 0-d array has no indices; use reshape(x, (1,))")
-    return tuple([_indexed(places, array) for places in array._numpy().nonzero()])
+    return tuple([_indexed(places, array) for places in comparable(array).nonzero()])
 
 
 @public(since="2023.12")

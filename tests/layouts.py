@@ -94,6 +94,9 @@ def cast(values: Any, dtype: Any) -> np.ndarray:
     values, dtype = np.asarray(values), np.dtype(dtype)
     if "complex32" in (values.dtype.name, dtype.name):
         values = values.astype(np.complex64)
+    if dtype.name[:6] in ("float6", "float4") and values.dtype.kind == "f":
+        # They have no NaN, and ml_dtypes makes -0 or 0 of it by the sign, which depends on the machine.
+        values = np.where(np.isnan(values), np.nan, values).astype(values.dtype)
     return values.astype(dtype)
 
 

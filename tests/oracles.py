@@ -25,6 +25,7 @@ NARROW = [
     "float16", "bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz",
     "float8_e5m2", "float8_e5m2fnuz", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
 ]  # fmt: skip
+WITH_NAN = [name for name in NARROW if name[:6] not in ("float6", "float4")]
 # int2 and uint2 have too few numbers for most tests: those that are about numbers take these.
 NARROW_INTEGER = ["int4", "uint4"]
 ALL_DTYPES = [*STANDARD, *NARROW, *NARROW_INTEGER, "complex32"]
@@ -39,10 +40,8 @@ def twin(name: str) -> np.dtype[Any]:
 
 def kind(name: str) -> str:
     """bool, int, uint, float or complex."""
-    if name in NARROW:
-        return "float"
-    if name in ("complex32", *NARROW_INTEGER):
-        return name.rstrip("0123456789")
+    if name != "float16" and not hasattr(np, name):  # of ml_dtypes
+        return next(known for known in ("float", "complex", "uint", "int") if known in name)
     return {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}[np.dtype(name).kind]
 
 
@@ -105,20 +104,23 @@ def plain(x: xp.NDArray) -> np.ndarray:
     return view
 
 
+def widened(values: np.ndarray) -> np.ndarray:
+    """Values in a dtype in which NumPy computes: float32, int8 and complex64 for the narrow ones."""
+    name = values.dtype.name
+    if name != "float16" and hasattr(np, name):
+        return values
+    return values.astype({"float": np.float32, "complex": np.complex64}.get(kind(name), np.int8))
+
+
 def identical(got: np.ndarray, want: np.ndarray) -> bool:
     """Equal in shape, dtype and every element, where -0 is not 0 and any NaN is any other."""
     assert got.dtype == want.dtype, f"{got.dtype} for {want.dtype}"
     assert got.shape == want.shape, f"{got.shape} for {want.shape}"
-    if got.dtype.name == "complex32":
-        got, want = got.astype(np.complex64), want.astype(np.complex64)
-    elif got.dtype.name in NARROW_INTEGER:
-        got, want = got.astype(np.int8), want.astype(np.int8)
+    got, want = widened(got), widened(want)
     if got.dtype.kind == "c":
         return identical(got.real, want.real) and identical(got.imag, want.imag)
     if got.dtype.kind in "biu":
         return bool(np.array_equal(got, want))
-    if got.dtype.kind == "V" or got.dtype.itemsize < 4:
-        got, want = got.astype(np.float32), want.astype(np.float32)
     both_nan = np.isnan(got) & np.isnan(want)
     return bool(np.all(both_nan | ((got == want) & (np.signbit(got) == np.signbit(want)))))
 
@@ -129,9 +131,12 @@ def close(got: np.ndarray, want: np.ndarray, ulps: float) -> bool:
     assert got.shape == want.shape, f"{got.shape} for {want.shape}"
     if identical(got, want):
         return True
-    if got.dtype.kind in "biu":
+    if got.dtype.kind in "biu" or got.dtype.name in NARROW_INTEGER:
         return False
-    eps = float(np.finfo(got.dtype).eps) if got.dtype.kind in "fc" else float(ml_dtypes.finfo(got.dtype).eps)
+    if got.dtype.name == "complex32":
+        eps, got, want = float(np.finfo(np.float16).eps), got.astype(np.complex64), want.astype(np.complex64)
+    else:
+        eps = float(np.finfo(got.dtype).eps) if got.dtype.kind in "fc" else float(ml_dtypes.finfo(got.dtype).eps)
     wide = np.complex128 if got.dtype.kind == "c" else np.float64
     g, w = got.astype(wide), want.astype(wide)
     finite = np.isfinite(w)

@@ -19,14 +19,15 @@ from oracles import (
     COMPLEX,
     FLOAT,
     INF,
-    INTEGER,
     NAN,
     NARROW,
+    NARROW_INTEGER,
     REAL,
     REAL_FLOAT,
     SIGNED,
     STANDARD,
     UNSIGNED,
+    WITH_NAN,
     arranged,
     close,
     examples,
@@ -58,9 +59,9 @@ def axes_of(ndim: int) -> Iterator[Any]:
 
 def accumulator(dtype: str) -> str:
     """The dtype of a sum of small numbers."""
-    if dtype in (*BOOL, *SIGNED):
+    if dtype in (*BOOL, *SIGNED, "int4"):
         return "int64"
-    return "uint64" if dtype in UNSIGNED else dtype
+    return "uint64" if dtype in (*UNSIGNED, "uint4") else dtype
 
 
 def wide_dtype(dtype: str) -> Any:
@@ -130,7 +131,7 @@ def _result_dtype(name: str, dtype: str) -> str:
     if kind(dtype) in ("bool", "int", "uint"):
         return "float64"
     if name != "mean" and kind(dtype) == "complex":
-        return "float32" if dtype == "complex64" else "float64"
+        return {"complex32": "float16", "complex64": "float32", "complex128": "float64"}[dtype]
     return dtype
 
 
@@ -150,7 +151,7 @@ def test_integer_sums_and_extremes_are_exact_at_the_ends_of_the_range(dtype: str
                 assert int(getattr(xp, name)(ours(view))) == (total - known.min) % size + known.min, "wraps as C does"
 
 
-@pytest.mark.parametrize("dtype", [*REAL_FLOAT, *NARROW])
+@pytest.mark.parametrize("dtype", [*REAL_FLOAT, *WITH_NAN])
 @pytest.mark.parametrize("name", ["max", "min", "sum", "mean", "prod", "var", "std"])
 def test_a_nan_anywhere_is_a_nan_in_the_result(name: str, dtype: str) -> None:
     values = np.ones((3, 5))
@@ -303,11 +304,11 @@ def test_mean_takes_a_dtype_in_default_mode() -> None:
 # -- scans -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [*STANDARD, "float16", "bfloat16"])
+@pytest.mark.parametrize("dtype", [*STANDARD, "float16", "bfloat16", "int4", "uint4", "complex32"])
 @pytest.mark.parametrize("name", SCANS)
 def test_scans_run_along_every_axis_of_every_layout(name: str, dtype: str) -> None:
     result = accumulator(dtype)
-    wide = np.float32 if dtype in NARROW else result
+    wide = {"complex32": np.complex64}.get(dtype, np.float32 if dtype in NARROW else result)
     for layout, view in [*arranged(tame(dtype).reshape(3, 4)), *examples(dtype)]:
         x = ours(view)
         if view.ndim == 0:
@@ -367,10 +368,11 @@ def test_complex_numbers_have_no_extremes(name: str, dtype: str) -> None:
 
 
 PROMISED = {
-    "sum": [*INTEGER, *FLOAT, *NARROW], "prod": [*INTEGER, *FLOAT, *NARROW], "mean": [*FLOAT, *NARROW],
-    "var": [*REAL_FLOAT, *NARROW], "std": [*REAL_FLOAT, *NARROW], "max": [*REAL, *NARROW], "min": [*REAL, *NARROW],
-    "cumulative_sum": [*INTEGER, *FLOAT, *NARROW], "cumulative_prod": [*INTEGER, *FLOAT, *NARROW],
-}  # fmt: skip
+    **dict.fromkeys(("sum", "prod", "cumulative_sum", "cumulative_prod"), ALL_DTYPES[1:]),
+    **{name: [*REAL, *NARROW, *NARROW_INTEGER] for name in ("max", "min")},
+    **{name: [*REAL_FLOAT, *NARROW] for name in ("var", "std")},
+    "mean": [*FLOAT, *NARROW, "complex32"],
+}
 
 
 @pytest.mark.parametrize("dtype", ALL_DTYPES)

@@ -11,7 +11,7 @@ import functools
 import numpy as np
 
 from . import _complex, _real
-from ._convert import convert, converted, rounding, wide
+from ._convert import convert, converted, odd, rounding, wide
 from ._narrow import NARROW, nextafter, widened
 from ._table import DIFFERENT_BACKWARDS, PREDICATES, UFUNCS, where
 from ._types import Kernel
@@ -22,6 +22,7 @@ __all__ = [
     "convert",
     "converted",
     "lookup",
+    "odd",
     "rounding",
     "weight",
     "where",

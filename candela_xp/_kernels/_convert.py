@@ -85,6 +85,12 @@ def widen(source: Array, place: int) -> Array:
 
 
 @functools.cache
+def has_nan(dtype: np.dtype[np.generic]) -> bool:
+    """Whether a narrow float can say that it is no number: those of 6 and 4 bits have -0 for NaN."""
+    return bool(np.isnan(np.array(np.nan, _SINGLE).astype(dtype).astype(_SINGLE)))
+
+
+@functools.cache
 def rounding(dtype: np.dtype[np.generic]) -> Callable[..., Array]:
     """A kernel that brings wide values to the nearest ones that a narrow dtype has; they stay in the wide dtype."""
 
@@ -240,9 +246,12 @@ def _rounded(dtype: np.dtype[np.generic]) -> Array:
     That is 8 bits of precision. As the least of them says whether anything follows (rounding to odd), and the dtypes of
     a byte have at most 5, rounding these is rounding the float32.
     """
-    upper = np.arange(2**16, dtype=np.uint16).astype(np.uint32) << np.uint32(16)
+    upper = (np.arange(2**16, dtype=np.uint16).astype(np.uint32) << np.uint32(16)).view(_SINGLE)
+    if not has_nan(dtype):
+        # The sign of a NaN is the machine's affair. Without this 0/0 would be -0 or 0 according to it.
+        upper[np.isnan(upper)] = np.nan
     with np.errstate(invalid="ignore"):  # signalling NaNs are among the bit patterns
-        return upper.view(_SINGLE).astype(dtype).view(np.uint8)
+        return upper.astype(dtype).view(np.uint8)
 
 
 def _byte_up(source: Array, out: Array) -> None:
@@ -297,6 +306,23 @@ def _odd_integer_down(source: Array, out: Array) -> None:
             np.bitwise_or(upper, np.not_equal(low, 0), out=upper)
             source = np.where(great, np.left_shift(upper, 11), source)
     _odd_double_down(source.astype(_DOUBLE), out)
+
+
+def odd(value: complex) -> complex:
+    """A Python number with an integer of more than 53 bits made a float, rounded to odd.
+
+    Raises
+    ------
+    OverflowError
+        The integer is beyond float64.
+    """
+    cut = value.bit_length() - 53 if isinstance(value, int) else 0
+    if cut <= 0:
+        return value
+    assert isinstance(value, int)
+    size = abs(value)
+    kept = (size >> cut | (size & ((1 << cut) - 1) != 0)) << cut
+    return float(kept if value > 0 else -kept)
 
 
 def _complex_down(source: Array, out: Array) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ._blocks import blocks, deliver, destination
-from ._convert import BLOCK, convert, converted, scratch, wide, widen
+from ._convert import BLOCK, convert, converted, has_nan, scratch, wide, widen
 from ._types import Array, Kernel, Out
 
 NARROW: dict[Kernel, Kernel] = {}
@@ -24,7 +24,8 @@ NARROW: dict[Kernel, Kernel] = {}
 _FEW = 2**13
 # So few are computed in one piece, without scratch memory and the search for blocks (4 µs).
 _ONE_PIECE = 2**14
-_ROUNDED_ONCE = frozenset("add divide equal greater greater_equal less less_equal multiply not_equal subtract".split())
+# < and its like are not among them: of bfloat16 ml_dtypes' warn that NaN is invalid.
+_ROUNDED_ONCE = frozenset("add divide equal multiply not_equal subtract".split())
 
 
 def widened(name: str, kernel: Kernel, native: Kernel | None, *, result: np.dtype[Any] | None) -> Kernel:
@@ -46,7 +47,11 @@ def widened(name: str, kernel: Kernel, native: Kernel | None, *, result: np.dtyp
     def narrow_kernel(*operands: Array | None, out: Out = None) -> Array:
         arrays = tuple([operand for operand in operands if operand is not None])
         dtype = arrays[0].dtype
-        if native is not None and all([x.size <= _FEW for x in arrays]):  # noqa: C419  # a list is quicker
+        if (
+            native is not None
+            and all([x.size <= _FEW for x in arrays])  # noqa: C419  # a list is quicker
+            and (name != "divide" or has_nan(dtype))
+        ):
             return native(*arrays, out=... if out is None else out)
         if not isinstance(out, np.ndarray) and all([x.size <= _ONE_PIECE for x in arrays]):  # noqa: C419  # as above
             wides = [None if x is None else converted(x, wide(x.dtype)) for x in operands]

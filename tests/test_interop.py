@@ -905,14 +905,14 @@ def test_joblib_remembers_results(tmp_path):
 # -- IPython and copies ------------------------------------------------------------------------------
 
 
-def test_ipython_shows_an_array_as_its_text():
+def test_ipython_shows_an_array_as_its_text_and_as_a_picture():
     package("IPython")
     from IPython.core.formatters import DisplayFormatter
     from IPython.lib.pretty import pretty
 
     for x in (example(), xp.ones((400, 400)), xp.asarray(1), xp.ones((0, 3))):
         shown, _ = DisplayFormatter().format(x)
-        assert shown == {"text/plain": repr(x)}
+        assert shown == {"text/plain": repr(x), "text/html": x._repr_html_()}
     assert pretty([xp.asarray(1)]) == "[NDArray(1, dtype=int64)]"
     assert pretty(xp.float32) == "candela_xp.float32"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from candela_xp import _device, _dtypes
+from candela_xp import _device, _dtypes, _settings
 from candela_xp._device import Device
 from candela_xp._dtypes import DType
 from candela_xp._revisions import LATEST, module_name, public
@@ -31,7 +31,12 @@ class Info:
         -----
         Source: array API 2025.12, ``capabilities``; in the standard since 2023.12.
         """
-        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+        now = _settings.current()
+        return {
+            "boolean indexing": now.boolean_indexing,
+            "data-dependent shapes": now.data_dependent_shapes,
+            "max dimensions": 64,
+        }
 
     def default_device(self) -> Device:
         """The device on which arrays are made.

@@ -79,6 +79,6 @@ def build(module: str, revision: str) -> None:
             made.__dict__.update(inside, __all__=sorted(inside))
             found[extension] = sys.modules[name] = made
     home.__dict__["__getattr__"] = lambda name: reach(module, name)
-    limit(module)
     package = sys.modules["candela_xp"]
     home.__dict__.update(found, __all__=sorted(found), __array_api_version__=revision, __version__=package.__version__)
+    limit(module)

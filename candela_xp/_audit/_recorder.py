@@ -210,9 +210,10 @@ def _shown(value: Any) -> str:
         return f"{whose}{value.dtype}[{', '.join(map(str, value.shape))}]"
     if isinstance(value, tuple | list):
         inside = ", ".join(map(_shown, value[:_FEW])) + (", …" if len(value) > _FEW else "")
-        return f"[{inside}]" if isinstance(value, list) else f"({inside})"
+        return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"
     if isinstance(value, slice):
-        return ":".join("" if part is None else _shown(part) for part in (value.start, value.stop, value.step))
+        parts = [value.start, value.stop] if value.step is None else [value.start, value.stop, value.step]
+        return ":".join("" if part is None else _shown(part) for part in parts)
     if value is None or value is Ellipsis or isinstance(value, bool | int | float | complex | str):
         return repr(value)[:80]
     return str(value) if isinstance(value, DType) else type(value).__name__

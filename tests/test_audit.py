@@ -320,8 +320,12 @@ def double(values):
         ("y = x[:2]\nz = x[1:]\ndel x\ny += 1", {"alias-slice"}),
         ("y = xp.reshape(x, (3, 1))\ny += 1", {"alias-reshape"}),
         ("y = xp.flip(x)\ny += 1", {"alias-flip"}),
-        ("y = xp.asarray(x)\ny += 1", {"alias-asarray", "iadd-alias"}),
+        ("y = xp.asarray(x)\ny += 1", {"alias-asarray"}),
         ("y = x[1:] * 1\ny += 1", set()),
+        ("import numpy\nn = numpy.ones(3)\ny = xp.asarray(n)\ny += 1", {"asarray-ndarray-alias"}),
+        ("import numpy\nn = numpy.ones(3)\ny = xp.asarray(n)\nz = y[1:]\ndel n\ny += 1", {"alias-slice"}),
+        ("import numpy\nn = numpy.ones(4)\ny = xp.asarray(n[::2])\ndel n\ny += 1", set()),
+        ("import numpy\ny = xp.asarray(numpy.ones(3))\ny += 1", set()),
         ("y = x[xp.asarray([0, 1])]\ny += 1", set()),
     ],
 )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from linecache import getline
 from math import prod
+from sys import getrefcount
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -18,10 +19,12 @@ import numpy as np
 from candela_xp._array import NDArray
 from candela_xp._audit._events import REFLECTED
 from candela_xp._audit._origins import Origins, overlap
+from candela_xp._audit._sites import calls
 from candela_xp._dtypes import DTYPES, DType
 from candela_xp._layout import broadcast_shapes
 
 ABSENT = object()
+NumPyArray = np.ndarray[Any, Any]
 _PLACES = {"first": 0, "second": 1}
 _WIDE = ("float64", "int64", "uint64", "complex128")
 _INDICES = ("int32", "int64", "uint8")  # dtypes of indices that torch takes
@@ -176,6 +179,7 @@ TESTS: dict[str, Callable[[Any], bool]] = {
     "array": is_array,
     "given": lambda value: value is not ABSENT and value is not None,
     "present": lambda value: value is not ABSENT,
+    "an empty text": lambda value: value == "",
     "None": lambda value: value is None,
     "0-d": lambda value: _axes(value) == 0,
     "1-d": lambda value: _axes(value) == 1,
@@ -377,6 +381,7 @@ def _in_while(use: Use) -> bool:
 RELATIONS: dict[str, Callable[[Use], bool]] = {
     "the 0-d one is wider": _bare_wider,
     "in a while": _in_while,
+    "asked by name": lambda use: calls(use.frame),
     "wide integers and float32": _mixed,
     "booleans and numbers": _kinds(*({"bool", kind} for kind in ("int", "uint", "float", "complex"))),
     "signed and unsigned": _mixed_signs,
@@ -418,8 +423,20 @@ def _made_by(use: Use, how: str) -> bool:
     return own is not None and own[1] == how
 
 
-# What shows no memory of an array of ours, but may elsewhere.
-_COPIES = ("positive", "asarray of NumPy's")
+def _reaches(view: NumPyArray | None, source: NumPyArray) -> bool:
+    """Whether a NumPy array is another one, or holds it as its base (`_buffer` has an owner between)."""
+    if view is None:
+        return False
+    return view is source or view.base is source or getattr(view.base, "owner", None) is source
+
+
+def _references(source: Any) -> int:
+    return getrefcount(source)
+
+
+_OF_ARGUMENT = _references(object())  # the reference count of an argument that nobody else holds
+
+_VIEWS = frozenset("slice element reshape transpose real flip iteration diagonal broadcast_to broadcast_arrays".split())
 
 
 def _aliases(use: Use) -> frozenset[str]:
@@ -431,15 +448,28 @@ def _aliases(use: Use) -> frozenset[str]:
     x = use.arguments["x"]
     if not use.held:
         return frozenset()
-    own = use.origins.of(x)
     others = [each for each in use.origins.sharers(x) if each is not use.value("value")]
-    if own is None:
-        origins = map(use.origins.of, others)
-        return frozenset(each[1] for each in origins if each is not None)
-    _, made_by, source = own
-    if source is None:  # it is its own source, under another name
-        return frozenset([made_by] if use.held > 1 else [])
-    return frozenset([made_by] if others or (made_by in _COPIES and source() is not None) else [])
+    own = use.origins.of(x)
+    if own is not None:
+        _, made_by, source = own
+        if source is None:  # it is its own source, under another name
+            return frozenset([made_by] if use.held > 1 else [])
+        if made_by == "positive" and source() is not None:
+            return frozenset([made_by])
+        if made_by == "asarray of NumPy's" and _held_outside(x, others, source()):
+            return frozenset([made_by])
+        if made_by in _VIEWS:
+            return frozenset([made_by] if others else [])
+    origins = map(use.origins.of, others)
+    return frozenset(each[1] for each in origins if each is not None)
+
+
+def _held_outside(x: NDArray, others: Sequence[NDArray], source: Any) -> bool:
+    """Whether more than our own arrays over its memory hold a NumPy array."""
+    if source is None:
+        return False
+    inside = int(_reaches(x._memory.root, source)) + sum(_reaches(each._view, source) for each in (x, *others))
+    return getrefcount(source) - inside > _OF_ARGUMENT
 
 
 # -- values: looked at on request only -------------------------------------------------------------------
@@ -579,7 +609,7 @@ def parse(text: str) -> Condition:
     if text.startswith("aliased by "):
         how = text.removeprefix("aliased by ")
         if how == "any view":
-            return Condition(lambda use: bool(use.aliases.difference(_COPIES)), steady=False)
+            return Condition(lambda use: bool(use.aliases & _VIEWS), steady=False)
         return Condition(lambda use: how in use.aliases, steady=False)
     subject, _, words = text.partition(": ")
     wanted = not words.startswith("not ")

@@ -47,7 +47,7 @@ class Origins:
                 over[id(source)] = of
                 over[id(result)] = weak
                 if len(over) > _GROUP:
-                    self._over[id(buffer)] = {key: each for key, each in over.items() if each() is not None}
+                    self._over[id(buffer)] = {key: each for key, each in over.copy().items() if each() is not None}
         self._made[id(result)] = weak, made_by, of
         if made_by == "mask":
             self.unknown.add(id(result))
@@ -55,9 +55,12 @@ class Origins:
             self._drop_dead()
 
     def _drop_dead(self) -> None:
-        self._made = {key: each for key, each in self._made.items() if each[0]() is not None}
+        # Copies, since other threads may add.
+        self._made = {key: each for key, each in self._made.copy().items() if each[0]() is not None}
         self._over = {
-            key: over for key, over in self._over.items() if any(each() is not None for each in over.values())
+            key: over
+            for key, over in self._over.copy().items()
+            if any(each() is not None for each in over.copy().values())
         }
         self.unknown.intersection_update(self._made)
         self._room = max(_MANY, 2 * len(self._made))
@@ -78,7 +81,7 @@ class Origins:
         over = None if buffer is None else self._over.get(id(buffer))
         if over is None:
             return []
-        alive = [each for weak in over.values() if (each := weak()) is not None and each is not array]
+        alive = [each for weak in over.copy().values() if (each := weak()) is not None and each is not array]
         return [each for each in alive if each._buffer is buffer and overlap(each, array)]
 
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from math import e, inf, nan, pi
 from typing import Any
 
-from candela_xp import fft, linalg
+from candela_xp import _faces, fft, linalg
 from candela_xp._array import NDArray
 from candela_xp._creation import (
     arange,
@@ -214,11 +214,14 @@ __all__ = [
 _REVISION_MODULES = {"v" + revision.replace(".", "_") for revision in REVISIONS}
 
 
+_faces.limit("candela_xp")
+
+
 def __getattr__(name: str) -> Any:
-    """Import the audit, or the module of a revision, when it is first asked for."""
+    """Import the audit, or the module of a revision, when it is first asked for; extensions as the settings have it."""
     if name in _REVISION_MODULES or name == "audit":
         return import_module(f"candela_xp.{name}")
-    raise AttributeError(f"module 'candela_xp' has no attribute {name!r}")
+    return _faces.reach("candela_xp", name)
 
 
 def __dir__() -> list[str]:

@@ -25,14 +25,14 @@ from weakref import ref
 
 import numpy as np
 
-from candela_xp import _device, _dtypes, _index, _interop, _kernels, _modes
+from candela_xp import _device, _dtypes, _index, _interop, _kernels, _modes, _settings
 from candela_xp._buffer import Buffer, adopt
 from candela_xp._device import Device
 from candela_xp._dtypes import DType
 from candela_xp._errors import DeviceError, ExportError, ScalarOverflowError
 from candela_xp._expr import Node, settle_readers, source
 from candela_xp._layout import Layout, new_layout
-from candela_xp._revisions import LATEST, REVISIONS, module_name
+from candela_xp._revisions import REVISIONS, module_name
 from candela_xp._text import text
 from candela_xp._walk import Operand, dense_copy
 
@@ -214,7 +214,7 @@ class NDArray:
     # -- namespace and protocols -------------------------------------------------------------------
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
-        """The namespace module of a revision of the standard (the newest by default); changes no state.
+        """The namespace module of a revision of the standard (that of the settings by default); changes no state.
 
         Raises
         ------
@@ -225,7 +225,7 @@ class NDArray:
             raise ValueError(
                 f"__array_namespace__: api_version {api_version!r} is unknown; there are {', '.join(REVISIONS)}"
             )
-        return import_module(module_name(api_version or LATEST))
+        return import_module(module_name(api_version or _settings.current().api_version))
 
     def to_device(self, device: Device | str, /, *, stream: None = None) -> NDArray:
         """The array on a device: itself if it is there already, else a copy.
@@ -572,6 +572,8 @@ class NDArray:
             A part is no index; in strict mode a mixture that the standard doesn't promise.
         IndexError
             An array of a dtype that is neither integer nor boolean.
+        RuntimeError
+            A mask, where the settings refuse them.
         """
         result: list[Any] = []
         masks = arrays = 0
@@ -593,6 +595,8 @@ class NDArray:
                 raise TypeError(
                     f"index: a {type(part).__name__} is no index; use integers, slices, None, ... or arrays of them"
                 )
+        if any([isinstance(part, np.ndarray) and part.dtype == np.bool_ for part in result]):  # noqa: C419  # quicker
+            _modes.require("boolean_indexing", "index: the key holds a boolean mask")
         if _modes.is_strict():
             integers = sum(1 for p in parts if isinstance(p, int) and not isinstance(p, bool))
             pure = (masks == 1 and len(parts) == 1) or (masks == 0 and arrays + integers == len(parts) == self.ndim)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from candela_xp import _device, _dtypes
+from candela_xp import _device, _dtypes, _settings
 from candela_xp._device import Device
 from candela_xp._dtypes import DType
 from candela_xp._revisions import LATEST, module_name, public
@@ -31,7 +31,12 @@ class Info:
         -----
         Source: array API 2025.12, ``capabilities``; in the standard since 2023.12.
         """
-        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+        now = _settings.current()
+        return {
+            "boolean indexing": now.boolean_indexing,
+            "data-dependent shapes": now.data_dependent_shapes,
+            "max dimensions": 64,
+        }
 
     def default_device(self) -> Device:
         """The device on which arrays are made.
@@ -78,7 +83,7 @@ class Info:
         }
 
     def dtypes(self, *, device: Device | None = None, kind: str | tuple[str, ...] | None = None) -> dict[str, DType]:
-        """The dtypes of the standard, by name.
+        """The dtypes, by name: those of the standard, and narrow ones if asked for.
 
         Parameters
         ----------
@@ -86,7 +91,8 @@ class Info:
             Every device has the same.
         kind : str or tuple of str, optional
             Only those of a kind, as for `isdtype`; of a tuple those of any member. ``extension`` stands for the
-            narrow dtypes, which aren't in the standard and not among the others.
+            narrow dtypes, which aren't in the standard, and not among the others unless
+            ``settings(extension_dtypes=...)`` names them.
 
         Returns
         -------
@@ -108,11 +114,14 @@ class Info:
             if one not in (*_dtypes.KIND_QUERIES, "extension"):
                 known = ", ".join([*_dtypes.KIND_QUERIES, "extension"])
                 raise ValueError(f"dtypes: kind {one!r} is unknown; there are {known}")
-        found = {d.name: d for d in _dtypes.STANDARD if _is_of(d, kinds)}
-        if self._revision == "2021.12":  # complex numbers came with 2022.12
-            found = {name: dtype for name, dtype in found.items() if dtype.kind != "complex"}
+        listed = _settings.current().extension_dtypes
+        found = {
+            d.name: d for d in _dtypes.DTYPES.values() if (not d.extension or d.name in listed) and _is_of(d, kinds)
+        }
         if "extension" in kinds:
             found.update({d.name: d for d in _dtypes.EXTENSIONS})
+        if self._revision == "2021.12":  # complex numbers came with 2022.12
+            found = {name: dtype for name, dtype in found.items() if dtype.kind != "complex"}
         return found
 
     def devices(self) -> tuple[Device, ...]:
@@ -131,7 +140,7 @@ class Info:
 
 
 def _is_of(dtype: DType, kinds: tuple[str, ...]) -> bool:
-    """Whether a dtype of the standard is of one of the kinds."""
+    """Whether a dtype is of one of the standard's kinds."""
     return any(_dtypes.is_kind(dtype, one) for one in kinds if one != "extension")
 
 

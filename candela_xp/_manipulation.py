@@ -381,6 +381,7 @@ def repeat(x: NDArray, repeats: int | NDArray, /, *, axis: int | None = None) ->
     array = checked_array("repeat", "x", x)
     counts: Any
     if isinstance(repeats, NDArray):
+        _modes.require("data_dependent_shapes", "repeat: the shape of the result follows from the values of repeats")
         _public.common_device("repeat", (array, repeats))
         _public.checked_kind("repeat", repeats, "integer")
         if repeats.ndim > 1:

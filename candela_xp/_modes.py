@@ -53,6 +53,18 @@ _ROWS = (
 CASES: dict[str, Case] = {case.name: case for case in _ROWS}
 
 
+def require(setting: str, message: str) -> None:
+    """Pass unless a setting of that name is off.
+
+    Raises
+    ------
+    RuntimeError
+        It is off.
+    """
+    if not getattr(_settings.current(), setting):
+        raise RuntimeError(f"{message}, which settings({setting}=False) refuses")
+
+
 def is_strict() -> bool:
     """Whether strict mode is in force."""
     return _settings.current().strict

@@ -188,6 +188,7 @@ def nonzero(x: NDArray, /) -> tuple[NDArray, ...]:
     Source: array API 2025.12, ``nonzero``; in the standard since 2021.12.
     """
     array = checked_array("nonzero", "x", x)
+    _modes.require("data_dependent_shapes", "nonzero: the shape of the result follows from values")
     if array.ndim == 0:
         raise ValueError("nonzero: a 0-d array has no indices; use reshape(x, (1,))")
     return tuple([_indexed(places, array) for places in comparable(array).nonzero()])

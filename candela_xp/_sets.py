@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from candela_xp import _dtypes, _public
+from candela_xp import _dtypes, _modes, _public
 from candela_xp._array import NDArray, checked_array
 from candela_xp._errors import ScalarOverflowError
 from candela_xp._revisions import public
@@ -52,6 +52,7 @@ class _Groups(NamedTuple):
 
 def _grouped(function: str, x: Any) -> tuple[NDArray, _Groups]:
     array = checked_array(function, "x", x)
+    _modes.require("data_dependent_shapes", f"{function}: the shape of the result follows from values")
     keys = comparable(array).reshape(-1)
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
@@ -188,6 +189,7 @@ def unique_values(x: NDArray, /) -> NDArray:
     Source: array API 2025.12, ``unique_values``; in the standard since 2021.12.
     """
     array = checked_array("unique_values", "x", x)
+    _modes.require("data_dependent_shapes", "unique_values: the shape of the result follows from values")
     # No stable order is needed for values alone: equal elements differ at most in the sign of a zero.
     ordered = np.sort(comparable(array), axis=None)
     begins = np.ones(ordered.size, np.bool_)

@@ -3,6 +3,11 @@
 | setting | variable | default | meaning |
 |---|---|---|---|
 | strict | CANDELA_XP_STRICT | False | what the standard doesn't promise is a TypeError |
+| api_version | CANDELA_XP_API_VERSION | 2025.12 | the revision whose namespace arrays give |
+| boolean_indexing | CANDELA_XP_BOOLEAN_INDEXING | True | x[mask] works |
+| data_dependent_shapes | CANDELA_XP_DATA_DEPENDENT_SHAPES | True | functions whose shapes follow from values work |
+| extensions | CANDELA_XP_EXTENSIONS | linalg,fft | the extensions that namespaces have |
+| extension_dtypes | CANDELA_XP_EXTENSION_DTYPES | none | the narrow dtypes that namespaces list |
 | simulated_devices | CANDELA_XP_SIMULATED_DEVICES | 1 | devices in all; those beyond the first are simulated |
 | defer_min_bytes | CANDELA_XP_DEFER_MIN_BYTES | 6291456 | results of so many bytes wait (slow functions: a half) |
 | threads | CANDELA_XP_THREADS | the usable CPUs | threads that one computation may use |
@@ -14,13 +19,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from threading import RLock
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-_TRUE, _FALSE = {"1", "true", "yes", "on"}, {"", "0", "false", "no", "off"}
+from candela_xp._revisions import LATEST, REVISIONS
+
+_TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 
 
 class _Range(NamedTuple):
@@ -36,7 +43,7 @@ class _Range(NamedTuple):
         return f"at least {self.least}" if self.greatest is None else f"in {self.least}..{self.greatest}"
 
 
-# Every setting that isn't named here is True or False.
+# Every setting that isn't named here or below is True or False.
 _RANGES = {
     "simulated_devices": _Range(1, 16),
     "defer_min_bytes": _Range(0),
@@ -44,6 +51,17 @@ _RANGES = {
     "block_elements": _Range(1, 2**24),
     "pool_bytes": _Range(0),
 }
+
+# What a setting that holds names can hold.
+_NAMES = {
+    "extensions": ("linalg", "fft"),
+    "extension_dtypes": (
+        "float16", "bfloat16", "complex32", "float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz", "float8_e4m3fnuz",
+        "float8_e5m2fnuz", "float8_e4m3", "float8_e3m4", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn",
+        "float4_e2m1fn", "int2", "uint2", "int4", "uint4",
+    ),
+}  # fmt: skip
+ALL_EXTENSIONS = _NAMES["extensions"]
 
 
 def _usable_cpus() -> int:
@@ -72,6 +90,11 @@ class Settings(NamedTuple):
     threads: int = _usable_cpus()
     block_elements: int = 2**17
     pool_bytes: int = _pool_share()
+    api_version: str = LATEST
+    boolean_indexing: bool = True
+    data_dependent_shapes: bool = True
+    extensions: tuple[str, ...] = ALL_EXTENSIONS
+    extension_dtypes: tuple[str, ...] = ()
 
     def checked(self) -> Settings:
         """Self, if every value is one that the setting can take.
@@ -82,7 +105,16 @@ class Settings(NamedTuple):
             The setting, its value and what it takes are named.
         """
         for name, value in zip(self._fields, self):
-            if name not in _RANGES:
+            if name == "api_version":
+                if value not in REVISIONS:
+                    raise ValueError(f"settings: api_version must be one of {', '.join(REVISIONS)}, got {value!r}")
+            elif name in _NAMES:
+                if not isinstance(value, tuple):
+                    raise TypeError(f"settings: {name} must be a tuple of names, got {value!r}")
+                for each in value:
+                    if each not in _NAMES[name]:
+                        raise ValueError(f"settings: {name} must be of {', '.join(_NAMES[name])}, got {each!r}")
+            elif name not in _RANGES:
                 if not isinstance(value, bool):
                     raise TypeError(f"settings: {name} must be True or False, got {value!r}")
             elif isinstance(value, bool) or not isinstance(value, int):
@@ -100,19 +132,31 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
     ValueError
         A variable holds something that its setting cannot take.
     """
-    found: dict[str, int] = {}
+    found: dict[str, Any] = {}
     for name in Settings._fields:
         variable = f"CANDELA_XP_{name.upper()}"
         text = environment.get(variable, "").strip().lower()
-        if name not in _RANGES:
+        if not text:
+            continue
+        if name == "api_version":
+            if text not in REVISIONS:
+                raise ValueError(f"{variable} must be one of {', '.join(REVISIONS)}, got {text!r}")
+            found[name] = text
+        elif name in _NAMES:
+            known = _NAMES[name]
+            names = known if text == "all" else () if text == "none" else tuple(map(str.strip, text.split(",")))
+            if not set(names) <= set(known):
+                raise ValueError(f"{variable} must be of {','.join(known)}, or none, or all, got {text!r}")
+            found[name] = names
+        elif name not in _RANGES:
             if text not in _TRUE | _FALSE:
                 raise ValueError(f"{variable} must be 1 or 0, got {text!r}")
             found[name] = text in _TRUE
-        elif text:
+        else:
             if not text.isdecimal() or int(text) not in _RANGES[name]:
                 raise ValueError(f"{variable} must be an integer {_RANGES[name]}, got {text!r}")
             found[name] = int(text)
-    return Settings()._replace(**found)  # type: ignore[arg-type]  # each of the type of its setting, see above
+    return Settings()._replace(**found)
 
 
 _initial = from_environment(os.environ)
@@ -120,8 +164,8 @@ _initial = from_environment(os.environ)
 # threads or tasks may enter at once.
 _blocks: ContextVar[tuple[Settings, ...]] = ContextVar("candela_xp_settings", default=(_initial,))
 
-# Called with the settings now in force when a block that changes `pool_bytes` was entered or left: the memory lies
-# on a higher floor, which this one doesn't know.
+# Called with the settings now in force when a block that changes `pool_bytes` or `extensions` was entered or left: the
+# memory and the namespaces lie on higher floors, which this one doesn't know.
 on_change: list[Callable[[Settings], None]] = []
 
 # The smallest `defer_min_bytes` that any context has in force. A hot path compares with it before it asks `current`.
@@ -188,6 +232,17 @@ class settings:
     ----------
     strict : bool, optional
         Refuse what the array API standard doesn't promise, with a TypeError that names the way out.
+    api_version : str, optional
+        The revision of the standard whose namespace ``x.__array_namespace__()`` is, ``"2025.12"`` by default.
+    boolean_indexing : bool, optional
+        False: ``x[mask]`` is a RuntimeError, as with libraries that don't know shapes before values.
+    data_dependent_shapes : bool, optional
+        False: so are the other functions whose shapes follow from values: `nonzero`, `repeat` with an array of
+        counts, `unique_all` and its kin.
+    extensions : tuple of str, optional
+        Which of ``linalg`` and ``fft`` the namespaces have; the others are an AttributeError.
+    extension_dtypes : tuple of str, or True, optional
+        Which narrow dtypes, such as ``bfloat16``, `__array_namespace_info__` lists among the others; True: all.
     simulated_devices : int, optional
         How many devices there are in all (1 to 16). Those beyond the first are simulated: ordinary memory,
         but arrays on different devices don't mix.
@@ -212,8 +267,10 @@ class settings:
     Notes
     -----
     Blocks nest; each thread and each asynchronous task has its own. Outside any block the environment
-    variables decide, read at import: CANDELA_XP_STRICT, CANDELA_XP_SIMULATED_DEVICES,
-    CANDELA_XP_DEFER_MIN_BYTES, CANDELA_XP_THREADS, CANDELA_XP_BLOCK_ELEMENTS, CANDELA_XP_POOL_BYTES.
+    variables decide, read at import: CANDELA_XP_STRICT, CANDELA_XP_API_VERSION, CANDELA_XP_BOOLEAN_INDEXING,
+    CANDELA_XP_DATA_DEPENDENT_SHAPES, CANDELA_XP_EXTENSIONS and
+    CANDELA_XP_EXTENSION_DTYPES (names with commas between, ``none`` or ``all``), CANDELA_XP_SIMULATED_DEVICES, CANDELA_XP_DEFER_MIN_BYTES, CANDELA_XP_THREADS, CANDELA_XP_BLOCK_ELEMENTS,
+    CANDELA_XP_POOL_BYTES.
 
     Examples
     --------
@@ -231,14 +288,26 @@ class settings:
         self,
         *,
         strict: bool | None = None,
+        api_version: str | None = None,
+        boolean_indexing: bool | None = None,
+        data_dependent_shapes: bool | None = None,
+        extensions: Sequence[str] | None = None,
+        extension_dtypes: Sequence[str] | bool | None = None,
         simulated_devices: int | None = None,
         defer_min_bytes: int | None = None,
         threads: int | None = None,
         block_elements: int | None = None,
         pool_bytes: int | None = None,
     ) -> None:
-        given = {
+        if isinstance(extension_dtypes, bool):
+            extension_dtypes = _NAMES["extension_dtypes"] if extension_dtypes else ()
+        given: dict[str, Any] = {
             "strict": strict,
+            "api_version": api_version,
+            "boolean_indexing": boolean_indexing,
+            "data_dependent_shapes": data_dependent_shapes,
+            "extensions": tuple(extensions) if isinstance(extensions, list) else extensions,
+            "extension_dtypes": tuple(extension_dtypes) if isinstance(extension_dtypes, list) else extension_dtypes,
             "simulated_devices": simulated_devices,
             "defer_min_bytes": defer_min_bytes,
             "threads": threads,
@@ -246,12 +315,12 @@ class settings:
             "pool_bytes": pool_bytes,
         }
         self._changes = {name: value for name, value in given.items() if value is not None}
-        current()._replace(**self._changes).checked()  # type: ignore[arg-type]  # checked() is what types them
+        current()._replace(**self._changes).checked()
 
     def __enter__(self) -> Settings:
         """Put the settings in force and return all of them."""
         before = current()
-        chosen = before._replace(**self._changes)  # type: ignore[arg-type]  # checked above
+        chosen = before._replace(**self._changes)
         _blocks.set((*_blocks.get(), chosen))
         _open_floors.set((*_open_floors.get(), _Floor(chosen.defer_min_bytes)))
         _tell(before, chosen)
@@ -270,7 +339,7 @@ class settings:
 
 
 def _tell(before: Settings, now: Settings) -> None:
-    """Call those who want to know, if `pool_bytes` is another one."""
-    if before.pool_bytes != now.pool_bytes:
+    """Call those who want to know, if it is something that others go by."""
+    if before.pool_bytes != now.pool_bytes or before.extensions != now.extensions:
         for listener in on_change:
             listener(now)

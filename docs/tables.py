@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from candela_xp._audit._rules import measured, words
 from candela_xp._dtypes import DTYPES, EXTENSIONS, PRACTICAL, PROMOTION, STANDARD, DType
 from candela_xp._modes import CASES
 
@@ -54,9 +55,33 @@ def _standard(*kinds: str) -> list[DType]:
     return [d for d in STANDARD if d.kind in kinds]
 
 
+def _code(text: str) -> str:
+    """Text as code in a cell."""
+    return "`" + text.replace("`", "'").replace("|", "\\|") + "`"
+
+
+def rules() -> str:
+    """Every rule of the audit, under its own heading."""
+    parts, group = [], ""
+    for name, row in words().items():
+        if row["group"] != group:
+            group = row["group"]
+            parts.append(f"## {group.capitalize()}")
+        found = measured().rows[name]
+        does = [[f"`{backend}`", effect, _code(detail)] for backend, (effect, detail) in found["outcomes"].items()]
+        parts += [
+            f"### {name}",
+            f"`{row['call']}`",
+            f"The standard: {row['standard']}. Here: {_code(found['reference'])}. Write: {row['advice']}.",
+            table(["Backend", "Does", "Measured"], does),
+        ]
+    return "\n\n".join(parts)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "modes": modes,
     "dtypes": dtypes,
+    "rules": rules,
     "integer promotion": lambda: promotion(PROMOTION, _standard("int", "uint"), _standard("int", "uint")),
     "floating promotion": lambda: promotion(PROMOTION, _standard("float", "complex"), _standard("float", "complex")),
     "practical promotion": lambda: promotion(PRACTICAL, _standard("bool", "int", "uint"), STANDARD),

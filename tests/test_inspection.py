@@ -11,6 +11,7 @@ import candela_xp as xp
 from candela_xp import settings as candela_settings
 from candela_xp._dtypes import EXTENSIONS
 from candela_xp._revisions import REVISIONS
+from candela_xp._settings import from_environment
 
 MODULES = [importlib.import_module(f"candela_xp.v{revision.replace('.', '_')}") for revision in REVISIONS]
 NAMES = {
@@ -46,11 +47,28 @@ def test_every_revision_lists_its_dtypes_by_kind(module: object) -> None:
 @pytest.mark.parametrize("module", [xp, *MODULES], ids=lambda module: module.__name__)
 def test_the_narrow_dtypes_are_listed_only_where_they_are_asked_for(module: object) -> None:
     info = module.__array_namespace_info__()  # type: ignore[attr-defined]
-    narrow = {d.name: d for d in EXTENSIONS}
+    every = tuple(d.name for d in EXTENSIONS)
+    oldest = module.__array_api_version__ == "2021.12"  # type: ignore[attr-defined]
+    narrow = {d.name: d for d in EXTENSIONS if d.kind != "complex" or not oldest}
     assert info.dtypes(kind="extension") == narrow
     assert info.dtypes(kind=("bool", "extension")) == {"bool": xp.bool, **narrow}
     assert not narrow.keys() & info.dtypes().keys()
     assert not narrow.keys() & info.dtypes(kind="numeric").keys()
+    for chosen in (True, every, list(every)):
+        with candela_settings(extension_dtypes=chosen):
+            assert narrow.items() <= info.dtypes().items()
+            assert "int4" in info.dtypes(kind="signed integer")
+            assert "bfloat16" not in info.dtypes(kind="integral")
+    with candela_settings(extension_dtypes=("bfloat16",)):
+        assert info.dtypes().keys() & narrow.keys() == {"bfloat16"}
+        with candela_settings(extension_dtypes=False):
+            assert not narrow.keys() & info.dtypes().keys()
+    with pytest.raises(ValueError, match=r"settings: extension_dtypes must be of float16, bfloat16, .*, got 'float12'"):
+        candela_settings(extension_dtypes=("float12",))
+    with pytest.raises(TypeError, match=r"settings: extension_dtypes must be a tuple of names, got 'bfloat16'"):
+        candela_settings(extension_dtypes="bfloat16")
+    assert from_environment({"CANDELA_XP_EXTENSION_DTYPES": "all"}).extension_dtypes == every
+    assert from_environment({"CANDELA_XP_EXTENSION_DTYPES": "int4, uint4"}).extension_dtypes == ("int4", "uint4")
 
 
 @pytest.mark.parametrize("module", [xp, *MODULES], ids=lambda module: module.__name__)

@@ -11,12 +11,16 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import candela_xp
+import candela_xp as xp
 from candela_xp import _modes, _settings, settings
+from candela_xp._revisions import REVISIONS
 from candela_xp._settings import Settings, current, from_environment
 
 PACKAGE = Path(candela_xp.__file__).parent
@@ -552,3 +556,140 @@ def test_every_call_of_allow_names_a_row():
 def test_every_row_is_asked_for_somewhere():
     asked = {name.value for _, name in calls_of_allow() if isinstance(name, ast.Constant)}
     assert set(_modes.CASES) - asked == set()
+
+
+# -- what users of array-api-strict know -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_api_version_is_the_revision_of_the_namespace_that_arrays_give(revision):
+    x = xp.asarray([1.0])
+    with settings(api_version=revision):
+        assert x.__array_namespace__().__array_api_version__ == revision
+        assert x.__array_namespace__(api_version="2022.12").__array_api_version__ == "2022.12"
+    assert x.__array_namespace__().__array_api_version__ == REVISIONS[-1]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x[x > 1],
+        lambda x: x[x > 1, ...],
+        lambda x: x[np.asarray([True, False])],
+        lambda x: x[[True, False]],
+        lambda x: x.__setitem__(x > 1, 0.0),
+    ],
+)
+def test_masks_are_refused_where_boolean_indexing_is_off(use):
+    x = xp.asarray([1.0, 2.0])
+    with settings(boolean_indexing=False), pytest.raises(RuntimeError) as caught:
+        use(x)
+    assert str(caught.value) == "index: the key holds a boolean mask, which settings(boolean_indexing=False) refuses"
+    assert x[1] == 2.0
+    use(x)
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("nonzero", xp.nonzero),
+        ("unique_all", xp.unique_all),
+        ("unique_counts", xp.unique_counts),
+        ("unique_inverse", xp.unique_inverse),
+        ("unique_values", xp.unique_values),
+        ("repeat", lambda x: xp.repeat(x, xp.asarray([1, 2]))),
+    ],
+)
+def test_shapes_that_follow_from_values_are_refused_where_they_are_off(name, use):
+    x = xp.asarray([1.0, 2.0])
+    with settings(data_dependent_shapes=False), pytest.raises(RuntimeError) as caught:
+        use(x)
+    assert str(caught.value).startswith(f"{name}: the shape of the result follows from ")
+    assert str(caught.value).endswith(", which settings(data_dependent_shapes=False) refuses")
+    use(x)
+
+
+def test_masks_and_other_shapes_from_values_are_refused_apart():
+    x = xp.asarray([1.0, 2.0])
+    with settings(data_dependent_shapes=False):
+        assert x[x > 1].shape == (1,)
+        assert xp.repeat(x, 2).shape == (4,)
+        assert xp.count_nonzero(x) == 2
+        assert xp.isin(xp.asarray([1]), xp.asarray([1]))
+    with settings(boolean_indexing=False):
+        assert xp.nonzero(x)[0].shape == (2,)
+        assert x[xp.asarray([0])].shape == (1,)
+
+
+def test_capabilities_are_those_of_the_settings():
+    with settings(boolean_indexing=False, data_dependent_shapes=False):
+        told = xp.__array_namespace_info__().capabilities()
+    assert (told["boolean indexing"], told["data-dependent shapes"]) == (False, False)
+    told = xp.__array_namespace_info__().capabilities()
+    assert (told["boolean indexing"], told["data-dependent shapes"]) == (True, True)
+
+
+@pytest.mark.parametrize("namespace", [xp, xp.v2022_12, xp.v2025_12])
+def test_namespaces_have_the_extensions_that_are_chosen(namespace):
+    linalg, fft = namespace.linalg, namespace.fft
+    with settings(extensions=("linalg",)):
+        assert namespace.linalg is linalg
+        assert not hasattr(namespace, "fft")
+        with pytest.raises(AttributeError, match=r"has no 'fft' under settings\(extensions=\('linalg',\)\)"):
+            namespace.fft  # noqa: B018
+        with settings(extensions=()):
+            assert not hasattr(namespace, "linalg")
+        assert namespace.linalg is linalg
+    assert (namespace.linalg, namespace.fft) == (linalg, fft)
+    assert not hasattr(xp.v2021_12, "fft")
+
+
+def test_other_threads_keep_their_extensions():
+    with settings(extensions=()), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: hasattr(xp, "linalg")).result()
+        assert not hasattr(xp, "linalg")
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"api_version": "2020.12"}, ValueError, "api_version must be one of 2021.12, "),
+        ({"extensions": ("random",)}, ValueError, "extensions must be of linalg, fft, got 'random'"),
+        ({"extensions": "linalg"}, TypeError, "extensions must be a tuple of names, got 'linalg'"),
+        ({"boolean_indexing": 1}, TypeError, "boolean_indexing must be True or False, got 1"),
+        ({"data_dependent_shapes": "no"}, TypeError, "data_dependent_shapes must be True or False, got 'no'"),
+    ],
+)
+def test_these_settings_refuse_what_they_cannot_take(given, error, message):
+    with pytest.raises(error) as caught:
+        settings(**given)
+    assert str(caught.value).startswith(f"settings: {message}")
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "expected"),
+    [
+        ("API_VERSION", "2023.12", {"api_version": "2023.12"}),
+        ("BOOLEAN_INDEXING", "0", {"boolean_indexing": False}),
+        ("DATA_DEPENDENT_SHAPES", "false", {"data_dependent_shapes": False}),
+        ("EXTENSIONS", "linalg", {"extensions": ("linalg",)}),
+        ("EXTENSIONS", "fft, linalg", {"extensions": ("fft", "linalg")}),
+        ("EXTENSIONS", "none", {"extensions": ()}),
+        ("EXTENSIONS", "", {}),
+        ("BOOLEAN_INDEXING", "", {}),
+    ],
+)
+def test_the_environment_says_these_too(variable, text, expected):
+    assert from_environment({f"CANDELA_XP_{variable}": text}) == Settings()._replace(**expected)
+
+
+@pytest.mark.parametrize(("variable", "text"), [("API_VERSION", "2020"), ("EXTENSIONS", "linalg,random")])
+def test_an_environment_of_unknown_names_is_refused(variable, text):
+    with pytest.raises(ValueError, match=rf"^CANDELA_XP_{variable} must be .*, got '{text}'$"):
+        from_environment({f"CANDELA_XP_{variable}": text})
+
+
+def test_extensions_of_the_environment_are_gone_from_the_start():
+    code = "import candela_xp as xp; print(hasattr(xp, 'linalg'), hasattr(xp, 'fft'), hasattr(xp.v2023_12, 'fft'))"
+    done = in_process(code, CANDELA_XP_EXTENSIONS="linalg")
+    assert done.stdout.split() == ["True", "False", "False"], done.stderr

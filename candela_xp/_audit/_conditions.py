@@ -6,10 +6,11 @@ argument or *all arrays*; or it is the name of a relation (``the shape grows``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from linecache import getline
 from math import prod
+from sys import getrefcount
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -18,28 +19,30 @@ import numpy as np
 from candela_xp._array import NDArray
 from candela_xp._audit._events import REFLECTED
 from candela_xp._audit._origins import Origins, overlap
+from candela_xp._audit._sites import calls
 from candela_xp._dtypes import DTYPES, DType
 from candela_xp._layout import broadcast_shapes
 
 ABSENT = object()
+NumPyArray = np.ndarray[Any, Any]
 _PLACES = {"first": 0, "second": 1}
 _WIDE = ("float64", "int64", "uint64", "complex128")
 _INDICES = ("int32", "int64", "uint8")  # dtypes of indices that torch takes
 _FEW = 16  # elements of a sequence that are looked at
 
 
-@dataclass
 class Use:
     """One use of the library, as a rule looks at it.
 
-    Attributes
+    Parameters
     ----------
     event
         The function, operator or attribute.
-    arguments
-        By the names that the documentation gives them; for operators ``x`` and ``other``, for keys ``key``, ``value``.
-    positional
-        How many arguments came by position.
+    parameters
+        What its arguments are called: as the documentation does, for operators ``x`` and ``other``, for keys ``key``
+        and ``value``.
+    args, kwargs
+        The arguments.
     frame
         The user's frame.
     origins
@@ -52,14 +55,32 @@ class Use:
         Where a number was last taken out of an array: code and line.
     """
 
-    event: str
-    arguments: Mapping[str, Any]
-    positional: int
-    frame: FrameType
-    origins: Origins
-    held: int = 0
-    through_numpy: str = ""
-    converted_at: tuple[Any, int] | None = None
+    def __init__(
+        self,
+        event: str,
+        parameters: Sequence[str],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        frame: FrameType,
+        origins: Origins,
+        held: int = 0,
+        through_numpy: str = "",
+        converted_at: tuple[Any, int] | None = None,
+    ) -> None:
+        self.event = event
+        self.frame = frame
+        self.origins = origins
+        self.held = held
+        self.through_numpy = through_numpy
+        self.converted_at = converted_at
+        self.positional = len(args)
+        self._given = parameters, args, kwargs
+
+    @cached_property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments by name."""
+        parameters, args, kwargs = self._given
+        return {**dict(zip(parameters, args)), **kwargs}
 
     def subject(self, name: str) -> list[Any]:
         """The values that a condition is about."""
@@ -68,6 +89,11 @@ class Use:
         if name in _PLACES:
             return list(self.arguments.values())[_PLACES[name] : _PLACES[name] + 1]
         return [self.value(name)]
+
+    @cached_property
+    def aliases(self) -> frozenset[str]:
+        """By which uses another living array shows the memory of x."""
+        return _aliases(self)
 
     def value(self, name: str) -> Any:
         """The argument of that name, or `ABSENT`."""
@@ -153,6 +179,7 @@ TESTS: dict[str, Callable[[Any], bool]] = {
     "array": is_array,
     "given": lambda value: value is not ABSENT and value is not None,
     "present": lambda value: value is not ABSENT,
+    "an empty text": lambda value: value == "",
     "None": lambda value: value is None,
     "0-d": lambda value: _axes(value) == 0,
     "1-d": lambda value: _axes(value) == 1,
@@ -191,6 +218,7 @@ TESTS: dict[str, Callable[[Any], bool]] = {
     "with a negative one": lambda value: isinstance(value, tuple) and any(isinstance(n, int) and n < 0 for n in value),
     # keys
     "integers": _all_parts(_is_integer),
+    "with an integer": _any_part(_is_integer),
     "elements": _all_parts(lambda part: _is_integer(part) or part is Ellipsis),
     "view": _all_parts(lambda part: _is_integer(part) or part is None or part is Ellipsis or isinstance(part, slice)),
     "one array of indices": lambda key: _is_indices(key),
@@ -269,28 +297,32 @@ def _promotes(use: Use) -> bool:
 
 
 def _past_end(use: Use) -> bool:
-    x, parts = use.arguments["x"], _parts(use.arguments["key"])
-    return any(_is_integer(part) and not -n <= int(part) < n for part, n in _by_axis(x, parts))
+    x, key = use.arguments["x"], use.arguments["key"]
+    shape = x.shape
+    if type(key) is int:
+        return not -shape[0] <= key < shape[0]
+    # An array without axes is left out: it would have to be computed.
+    return any(isinstance(part, int) and not -n <= part < n for part, n in _by_axis(x, key))
 
 
 def _slice_past_end(use: Use) -> bool:
-    x, parts = use.arguments["x"], _parts(use.arguments["key"])
+    x, key = use.arguments["x"], use.arguments["key"]
     return any(
         isinstance(part, slice) and any(_is_integer(end) and not -n <= end <= n for end in (part.start, part.stop))
-        for part, n in _by_axis(x, parts)
+        for part, n in _by_axis(x, key)
     )
 
 
-def _by_axis(x: NDArray, parts: tuple[Any, ...]) -> list[tuple[Any, int]]:
+def _by_axis(x: NDArray, key: Any) -> list[tuple[Any, int]]:
     """The integers and slices of a key, each with the extent of its axis; nothing where masks shift the axes."""
-    if any(_is_mask(part) for part in parts):
-        return []
-    named = [part for part in parts if part is not None]
-    before = next((i for i, part in enumerate(named) if part is Ellipsis), len(named))
-    after = named[before + 1 :]
-    shape = x.shape
-    pairs = list(zip(named[:before], shape))
-    return pairs + (list(zip(after, shape[len(shape) - len(after) :])) if after else [])
+    shape, named = x.shape, [part for part in _parts(key) if part is not None]
+    for before, part in enumerate(named):
+        if part is Ellipsis:
+            after = named[before + 1 :]
+            return [*zip(named[:before], shape), *zip(after, shape[len(shape) - len(after) :])]
+        if _is_mask(part):
+            return []
+    return list(zip(named, shape))
 
 
 def _too_few(use: Use) -> bool:
@@ -348,6 +380,8 @@ def _in_while(use: Use) -> bool:
 
 RELATIONS: dict[str, Callable[[Use], bool]] = {
     "the 0-d one is wider": _bare_wider,
+    "in a while": _in_while,
+    "asked by name": lambda use: calls(use.frame),
     "wide integers and float32": _mixed,
     "booleans and numbers": _kinds(*({"bool", kind} for kind in ("int", "uint", "float", "complex"))),
     "signed and unsigned": _mixed_signs,
@@ -377,9 +411,8 @@ FLEETING: dict[str, Callable[[Use], bool]] = {
     "empty": lambda use: any(0 in array.shape for array in use.arrays[:1]),
     "several values": lambda use: is_array(use.arguments["value"]) and prod(use.arguments["value"].shape) > 1,
     "source and target overlap": lambda use: _overlaps_target(use),
-    "in a while": _in_while,
     "size from a value": lambda use: use.converted_at == (use.frame.f_code, use.frame.f_lineno),
-    "of unknown shape": lambda use: any(map(use.origins.is_unknown, use.arrays)),
+    "of unknown shape": lambda use: bool(use.origins.unknown) and any(map(use.origins.is_unknown, use.arrays)),
     "another name holds it": lambda use: use.held > 1,
 }  # fmt: skip
 
@@ -387,32 +420,56 @@ FLEETING: dict[str, Callable[[Use], bool]] = {
 def _made_by(use: Use, how: str) -> bool:
     """Whether a use of that kind made x."""
     own = use.origins.of(use.arguments["x"])
-    return own is not None and own.made_by == how
+    return own is not None and own[1] == how
 
 
-# What shows no memory of an array of ours, but may elsewhere.
-_COPIES = ("positive", "asarray of NumPy's")
+def _reaches(view: NumPyArray | None, source: NumPyArray) -> bool:
+    """Whether a NumPy array is another one, or holds it as its base (`_buffer` has an owner between)."""
+    if view is None:
+        return False
+    return view is source or view.base is source or getattr(view.base, "owner", None) is source
 
 
-def _aliased_by(use: Use, how: str) -> bool:
-    """Whether a variable holds x, and another living array shows its memory, by a use of that kind.
+def _references(source: Any) -> int:
+    return getrefcount(source)
+
+
+_OF_ARGUMENT = _references(object())  # the reference count of an argument that nobody else holds
+
+_VIEWS = frozenset("slice element reshape transpose real flip iteration diagonal broadcast_to broadcast_arrays".split())
+
+
+def _aliases(use: Use) -> frozenset[str]:
+    """By which uses another living array shows the memory of x, which some variable holds.
 
     Only then it matters whether a library makes a view or a copy. Of x[1:] += 1 no variable holds the view, and Python
     writes it back into x.
     """
     x = use.arguments["x"]
-    own = use.origins.of(x)
     if not use.held:
-        return False
+        return frozenset()
     others = [each for each in use.origins.sharers(x) if each is not use.value("value")]
-    if own is None:
-        origins = map(use.origins.of, others)
-        return any(each is not None and how in (each.made_by, "any view") for each in origins)
-    if how not in (own.made_by, "any view"):
+    own = use.origins.of(x)
+    if own is not None:
+        _, made_by, source = own
+        if source is None:  # it is its own source, under another name
+            return frozenset([made_by] if use.held > 1 else [])
+        if made_by == "positive" and source() is not None:
+            return frozenset([made_by])
+        if made_by == "asarray of NumPy's" and _held_outside(x, others, source()):
+            return frozenset([made_by])
+        if made_by in _VIEWS:
+            return frozenset([made_by] if others else [])
+    origins = map(use.origins.of, others)
+    return frozenset(each[1] for each in origins if each is not None)
+
+
+def _held_outside(x: NDArray, others: Sequence[NDArray], source: Any) -> bool:
+    """Whether more than our own arrays over its memory hold a NumPy array."""
+    if source is None:
         return False
-    if own.source is None:  # it is its own source, under another name
-        return use.held > 1
-    return bool(others) or (how in _COPIES and own.source() is not None)
+    inside = int(_reaches(x._memory.root, source)) + sum(_reaches(each._view, source) for each in (x, *others))
+    return getrefcount(source) - inside > _OF_ARGUMENT
 
 
 # -- values: looked at on request only -------------------------------------------------------------------
@@ -434,7 +491,7 @@ def _wild(values: Any) -> Any:
 
 def _index_past_end(use: Use) -> bool:
     x, key = use.arguments["x"], use.arguments["key"]
-    return any(_is_indices(part) and _exceeds(part, n) for part, n in _by_axis(x, _parts(key)))
+    return any(_is_indices(part) and _exceeds(part, n) for part, n in _by_axis(x, key))
 
 
 def _exceeds(indices: NDArray, extent: int) -> bool:
@@ -551,7 +608,9 @@ def parse(text: str) -> Condition:
         return Condition(lambda use: _made_by(use, how), steady=False)
     if text.startswith("aliased by "):
         how = text.removeprefix("aliased by ")
-        return Condition(lambda use: _aliased_by(use, how), steady=False)
+        if how == "any view":
+            return Condition(lambda use: bool(use.aliases & _VIEWS), steady=False)
+        return Condition(lambda use: how in use.aliases, steady=False)
     subject, _, words = text.partition(": ")
     wanted = not words.startswith("not ")
     test = TESTS.get(words.removeprefix("not "))

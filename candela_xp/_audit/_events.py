@@ -38,8 +38,10 @@ def functions() -> dict[str, Callable[..., Any]]:
 
 
 def _axis_by_keyword(function: Callable[..., Any]) -> bool:
-    axis = inspect.signature(function).parameters.get("axis")
-    return axis is not None and axis.kind is axis.KEYWORD_ONLY
+    """Whether a function has one positional parameter, and takes the axis by keyword."""
+    parameters = inspect.signature(function).parameters
+    keyword = [name for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY]
+    return "axis" in keyword and len(parameters) - len(keyword) == 1
 
 
 def _of_one_array(function: Callable[..., Any]) -> bool:

@@ -21,71 +21,114 @@ _CONVERSIONS = ("__int__", "__float__", "__index__")
 _FEW = 8  # parts of a tuple that its signature tells apart
 
 
+_SIGNS: dict[type, Callable[[Any], Any]] = {
+    int: lambda value: "negative" if value < 0 else int,
+    tuple: lambda value: (tuple, len(value) > 1, *map(sign, value[:_FEW])),
+    list: lambda value: (list, len(value) > 1, *map(sign, value[:_FEW])),
+    slice: lambda value: "reversed" if type(value.step) is int and value.step < 0 else slice,
+    bool: lambda value: value,
+    str: lambda value: value,
+    DType: lambda value: value.name,
+}
+
+
 def sign(value: Any) -> Any:
     """What steady conditions go by, as something to look up by."""
     kind = type(value)
     if kind is NDArray:
-        return value._dtype.number, len(value.shape)
-    if kind is int:
-        return "negative" if value < 0 else int
-    if kind is tuple or kind is list:
-        return kind, len(value) > 1, *map(sign, value[:_FEW])
-    if kind is slice:
-        return "reversed" if type(value.step) is int and value.step < 0 else slice
-    if kind is bool or kind is str:
-        return value
-    return value.name if kind is DType else kind
+        view = value._view
+        return value._dtype.number * 100 + (len(value.shape) if view is None else view.ndim)
+    of = _SIGNS.get(kind)
+    return kind if of is None else of(value)
+
+
+# What holds at a place, and what depends on more: rules with the conditions that are still to be asked.
+Judged = tuple[list[Finding], list[tuple[Rule, list[Callable[[Use], bool]]]]]
 
 
 class Event:
-    """One thing that is watched: its name, and the rules about it."""
+    """One thing that is watched.
+
+    Attributes
+    ----------
+    name
+        The function, operator or attribute.
+    rows
+        The rules about it.
+    parameters
+        What its arguments are called.
+    """
 
     def __init__(self, name: str, rows: Sequence[Row], recorder: Recorder) -> None:
         self.name = name
         self.rows = rows
-        self.recorder = recorder
         self.parameters: tuple[str, ...] = ()
+        self._recorder = recorder
         self._converts = name in _CONVERSIONS
-        # By place and signature: what holds, and the rows whose other conditions are still to be asked.
-        self._judged: dict[Any, tuple[list[Finding], list[Row]]] = {}
+        self._judged: dict[Any, Judged] = {}
 
     def seen(
-        self, place: tuple[FrameType, bool, str], args: tuple[Any, ...], kwargs: Mapping[str, Any], held: int = 0
+        self,
+        frame: FrameType,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        held: int = 0,
+        helped: bool = False,
+        through_numpy: str = "",
     ) -> None:
-        """Judge a use, before it takes place."""
-        frame, helped, through_numpy = place
-        if self._converts:
-            self.recorder.converted_at = frame.f_code, frame.f_lineno
-        key = (id(frame.f_code), frame.f_lasti, helped, through_numpy, *map(sign, args))
+        """Judge a use, before it takes place: once for each place and signature, as far as it follows from these.
+
+        Parameters
+        ----------
+        frame
+            The user's.
+        args, kwargs
+            The arguments.
+        held
+            See `Use`.
+        helped
+            Whether array-api-compat or array-api-extra called.
+        through_numpy
+            See `Use`.
+        """
+        key = (id(frame.f_code), frame.f_lasti, *map(sign, args))
         if kwargs:
             key += (*kwargs, *map(sign, kwargs.values()))
+        if helped or through_numpy:
+            key += (helped, through_numpy)
+        if self._converts:
+            self._recorder.converted_at = frame.f_code, frame.f_lineno
         judged = self._judged.get(key)
-        if judged is not None and not judged[1]:
-            for finding in judged[0]:
-                finding.hits += 1
-            return
-        arguments = {**dict(zip(self.parameters, args)), **kwargs}
-        converted_at = self.recorder.converted_at
-        use = Use(self.name, arguments, len(args), frame, self.recorder.origins, held, through_numpy, converted_at)
-        if judged is None:
-            judged = self._judged[key] = self._judge(use, helped)
+        if judged is None or judged[1]:
+            recorder = self._recorder
+            last = recorder.converted_at
+            use = Use(self.name, self.parameters, args, kwargs, frame, recorder.origins, held, through_numpy, last)
+            if judged is None:
+                judged = self._judged[key] = self._judge(use, helped)
+            for rule, conditions in judged[1]:
+                try:
+                    for condition in conditions:
+                        if not condition(use):
+                            break
+                    else:
+                        recorder.finding(rule, use).hits += 1
+                except Exception:  # as in _holds; its call would double the time
+                    pass
         for finding in judged[0]:
             finding.hits += 1
-        for row in judged[1]:
-            if all(condition.steady or _holds(condition.holds, use) for condition in row.conditions):
-                self.recorder.finding(row.rule, use).hits += 1
 
-    def _judge(self, use: Use, helped: bool) -> tuple[list[Finding], list[Row]]:
-        sure, left = [], []
-        for row in self.rows:
-            if helped and row.rule.group in HELPED:
+    def _judge(self, use: Use, helped: bool) -> Judged:
+        sure: list[Finding] = []
+        left = []
+        for rule, _, conditions in self.rows:
+            if helped and rule.group in HELPED:
                 continue
-            if not all(_holds(condition.holds, use) for condition in row.conditions if condition.steady):
-                continue
-            if all(condition.steady for condition in row.conditions):
-                sure.append(self.recorder.finding(row.rule, use))
-            else:
-                left.append(row)
+            if all(_holds(condition.holds, use) for condition in conditions if condition.steady):
+                fleeting = [condition.holds for condition in conditions if not condition.steady]
+                if fleeting:
+                    left.append((rule, fleeting))
+                else:
+                    sure.append(self._recorder.finding(rule, use))
         return sure, left
 
 
@@ -144,6 +187,9 @@ _PATTERNS = {
     "__getitem__": "{}[{}]",
     "__setitem__": "{}[{}] = {}",
     "__array__": "numpy.asarray({})",
+    "dtype.__eq__": "{} == {}",
+    "dtype.__str__": "str({})",
+    "dtype.__hash__": "hash({})",
     **{f"__{name}__": f"{{}} {symbol} {{}}" for name, symbol in _SYMBOLS.items()},
     **{f"__r{name}__": f"{{1}} {symbol} {{0}}" for name, symbol in _SYMBOLS.items()},
     **{f"__i{name}__": f"{{}} {symbol}= {{}}" for name, symbol in _SYMBOLS.items()},
@@ -167,9 +213,10 @@ def _shown(value: Any) -> str:
         return f"{whose}{value.dtype}[{', '.join(map(str, value.shape))}]"
     if isinstance(value, tuple | list):
         inside = ", ".join(map(_shown, value[:_FEW])) + (", …" if len(value) > _FEW else "")
-        return f"[{inside}]" if isinstance(value, list) else f"({inside})"
+        return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"
     if isinstance(value, slice):
-        return ":".join("" if part is None else _shown(part) for part in (value.start, value.stop, value.step))
+        parts = [value.start, value.stop] if value.step is None else [value.start, value.stop, value.step]
+        return ":".join("" if part is None else _shown(part) for part in parts)
     if value is None or value is Ellipsis or isinstance(value, bool | int | float | complex | str):
         return repr(value)[:80]
     return str(value) if isinstance(value, DType) else type(value).__name__

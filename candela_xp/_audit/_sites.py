@@ -26,17 +26,19 @@ _LIBRARY = str(Path(__file__).resolve().parent.parent) + os.sep
 _PASSED = (contextlib.__file__, functools.__file__, str(Path(np.__file__).parent))
 _HELPERS = {"array_api_compat", "array_api_extra"}
 
-# By the identity of the code object (the hash of a code object goes over its bytecode each time). The code is kept,
-# so that no other one gets its identity.
-_owners: dict[int, tuple[Owner, CodeType]] = {}
+# By the identity of the code object (its hash goes over its bytecode each time). The code is kept, so that no other one
+# gets its identity.
+owners: dict[int, Owner] = {}
+_kept: list[CodeType] = []
 
 
 def owner(code: CodeType) -> Owner:
     """Who wrote a code object, by the file it comes from."""
-    found = _owners.get(id(code))
+    found = owners.get(id(code))
     if found is None:
-        found = _owners[id(code)] = (_of_file(code.co_filename), code)
-    return found[0]
+        found = owners[id(code)] = _of_file(code.co_filename)
+        _kept.append(code)
+    return found
 
 
 def _of_file(name: str) -> Owner:
@@ -81,3 +83,18 @@ def calls(frame: FrameType) -> bool:
     """Whether the instruction under way is a call: ``hasattr(x, "name")`` is one, ``x.name`` is not."""
     name = opname[frame.f_code.co_code[frame.f_lasti]]
     return name.startswith("CALL") or name == "PRECALL"
+
+
+class Guards:
+    """Which code asks for which attribute: what it does once it knows that there is one, suits every backend."""
+
+    def __init__(self) -> None:
+        self._asked: set[tuple[int, str]] = set()
+
+    def asked(self, frame: FrameType, name: str) -> bool:
+        """Whether code asks whether there is such an attribute, now or before (``hasattr``, ``getattr``)."""
+        owner(frame.f_code)  # which keeps the code, and so its identity
+        if calls(frame):
+            self._asked.add((id(frame.f_code), name))
+            return True
+        return (id(frame.f_code), name) in self._asked

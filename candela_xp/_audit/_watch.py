@@ -18,7 +18,7 @@ from candela_xp._audit import _events
 from candela_xp._audit._findings import Audit
 from candela_xp._audit._origins import Origins
 from candela_xp._audit._recorder import Event, Recorder
-from candela_xp._audit._sites import Owner, calls, owner, users
+from candela_xp._audit._sites import Guards, Owner, calls, owner, owners, users
 from candela_xp._dtypes import DType
 from candela_xp._revisions import REVISIONS
 
@@ -34,17 +34,20 @@ _MAKES = {
     "meshgrid": "broadcast_arrays", "linalg.diagonal": "diagonal",
     **dict.fromkeys(("sum", "prod", "mean", "max", "min", "std", "var", "all", "any"), "reduction"),
 }  # fmt: skip
+_ELEMENT = {int, type(Ellipsis)}
 _PROPERTIES = ("shape", "size", "T", "mT")
 _DTYPES = ("__eq__", "__hash__", "__str__", "kind")
 
 
 def _key_makes(key: Any) -> str | None:
-    parts = key if isinstance(key, tuple) else (key,)
-    if all(isinstance(part, int) or part is Ellipsis for part in parts):
-        return "element" if any(part is not Ellipsis for part in parts) else "slice"
-    if any(type(part) is NDArray and part._dtype.kind == "bool" for part in parts):
-        return "mask"
-    return None if any(type(part) is NDArray for part in parts) else "slice"
+    """Which kind of view a key makes; ``mask`` for what follows from values, None for other copies."""
+    if type(key) is slice:
+        return "slice"
+    kinds = {type(part) for part in key} if type(key) is tuple else {type(key)}
+    if NDArray in kinds:
+        parts = key if type(key) is tuple else (key,)
+        return "mask" if any(type(part) is NDArray and part._dtype.kind == "bool" for part in parts) else None
+    return "element" if kinds <= _ELEMENT else "slice"
 
 
 def _remember(origins: Origins, event: str, args: tuple[Any, ...], result: Any) -> None:
@@ -95,6 +98,7 @@ class Watch:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
+        self._guards = Guards()
         self._on = True
         self._undo: list[Callable[[], None]] = []
         self._swapped: dict[int, tuple[Any, Any]] = {}
@@ -183,11 +187,11 @@ class Watch:
             if event is None:
                 continue
             original = vars(DType)[name]
+            event.parameters = ("x", "other")
             if callable(original):
-                event.parameters = ("x", "other")
                 self._set(DType, name, update_wrapper(self._hook(f"dtype.{name}", original), original))
             else:
-                self._set(DType, name, property(self._hook(f"dtype.{name}", original.__get__)))
+                self._set(DType, name, self._dtype_attribute(name, event, original))
 
     # -- the hooks themselves --------------------------------------------------------------------------
 
@@ -205,14 +209,18 @@ class Watch:
 
         def watched(*args: Any, **kwargs: Any) -> Any:
             frame = _getframe(1)
-            whose = owner(frame.f_code)
+            whose = owners.get(id(frame.f_code)) or owner(frame.f_code)
             if whose is Owner.LIBRARY or not self._on:
                 return original(*args, **kwargs)
-            place = (frame, False, "") if whose is Owner.USER else users(frame)
-            if place is None:
-                return original(*args, **kwargs)
-            if rows:
-                event.seen(place, args, kwargs, getrefcount(args[0]) - _NOBODY if writes else 0)
+            if whose is Owner.USER:
+                if rows:
+                    event.seen(frame, args, kwargs, getrefcount(args[0]) - _NOBODY if writes else 0)
+            else:
+                place = users(frame)
+                if place is None:
+                    return original(*args, **kwargs)
+                if rows:
+                    event.seen(place[0], args, kwargs, 0, *place[1:])
             result = original(*args, **kwargs)
             if remembers or (spreads and origins.unknown):
                 _remember(origins, name, args, result)
@@ -237,10 +245,23 @@ class Watch:
             if unknown and id(x) in unknown:
                 place = users(_getframe(1))
                 if place is not None:
-                    event.seen(place, (x,), {})
+                    event.seen(place[0], (x,), {}, 0, *place[1:])
             return read(x)
 
         return shape
+
+    def _dtype_attribute(self, name: str, event: Event, original: Any) -> property:
+        read = original.__get__
+
+        def watched(dtype: DType) -> Any:
+            frame = _getframe(1)
+            if owner(frame.f_code) is not Owner.LIBRARY and not self._guards.asked(frame, name):
+                place = users(frame)
+                if place is not None:
+                    event.seen(place[0], (dtype,), {}, 0, *place[1:])
+            return read(dtype)
+
+        return property(watched)
 
     def _attribute(self) -> Callable[[Any, str], Any]:
         """Called for attributes that arrays haven't got."""
@@ -254,8 +275,8 @@ class Watch:
             if event is not None:
                 frame = _getframe(1)
                 place = users(frame)
-                if place is not None and (place[2] or not calls(frame)):
-                    event.seen(place, (x,), {})
+                if place is not None and (place[2] or not self._guards.asked(frame, name)):
+                    event.seen(place[0], (x,), {}, 0, *place[1:])
             raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}")
 
         return missing
@@ -267,9 +288,9 @@ class Watch:
 
         def missing(name: str) -> Any:
             frame, event = _getframe(1), events.get(name)
-            place = None if event is None or calls(frame) else users(frame)
+            place = None if event is None or self._guards.asked(frame, name) else users(frame)
             if event is not None and place is not None:
-                event.seen(place, (), {})
+                event.seen(place[0], (), {}, 0, *place[1:])
             if original is not None:
                 return original(name)
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
@@ -289,7 +310,7 @@ class _UfuncLookup:
         if instance is None and calls(frame):
             place = users(frame)
             if place is not None:
-                self._event.seen(place, (), {})
+                self._event.seen(place[0], (), {}, 0, *place[1:])
 
 
 def _each(origins: Origins, source: NDArray, rows: Iterator[NDArray]) -> Iterator[NDArray]:
@@ -319,9 +340,9 @@ def _namespaces() -> list[ModuleType]:
     """The modules that hold public functions."""
     names = ["candela_xp", *(f"candela_xp.v{revision.replace('.', '_')}" for revision in REVISIONS)]
     modules = [import_module(name) for name in names]
-    return modules + [
-        vars(module)[extension] for module in modules for extension in ("linalg", "fft") if extension in vars(module)
-    ]
+    # Not by their attributes, which settings may have taken away.
+    inner = [sys.modules.get(f"{module.__name__}.{name}") for module in modules for name in ("linalg", "fft")]
+    return modules + [module for module in inner if module is not None]
 
 
 def _swap(by_identity: dict[int, Any]) -> None:

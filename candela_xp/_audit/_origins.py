@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 from weakref import ref
 
@@ -23,10 +24,13 @@ class Origins:
     ----------
     unknown
         Identities of the arrays whose shape follows from values.
+    handed_on
+        How often an array was written, at a place, that only its caller's arguments held beside.
     """
 
     def __init__(self) -> None:
         self.unknown: set[int] = set()
+        self.handed_on: Counter[tuple[int, int]] = Counter()
         self._made: dict[int, Origin] = {}
         self._over: dict[int, dict[int, ref[NDArray]]] = {}
         self._room = _MANY

@@ -420,6 +420,7 @@ RELATIONS: dict[str, Callable[[Use], bool]] = {
     "signed and unsigned": _mixed_signs,
     "the dtypes differ": lambda use: len({array._dtype.name for array in use.arrays}) > 1,
     "all integers": lambda use: all(a._dtype.kind in ("int", "uint") for a in use.arrays),
+    "the text names the dtype": lambda use: use.value("x").dtype == np.dtype(use.value("other")),
     "some of 64 bits": lambda use: any(array._dtype.bits == 64 for array in use.arrays),
     "the dtype would grow": _promotes,
     "fewer indices than axes": _too_few,

@@ -32,7 +32,6 @@ NumPyArray = np.ndarray[Any, Any]
 _PLACES = {"first": 0, "second": 1}
 _WIDE = ("float64", "int64", "uint64", "complex128")
 _INDICES = ("int32", "int64", "uint8")  # dtypes of indices that torch takes
-_OFTEN = 3
 _FEW = 16  # elements of a sequence that are looked at
 
 
@@ -99,16 +98,16 @@ class Use:
     def holders(self) -> int:
         """`held`, without the tuples in which decorators hand on arguments.
 
-        They are looked for among all objects, which takes a while: at a place where it was them, not more often than
-        `_OFTEN`.
+        They are looked for among all objects, which takes milliseconds: once for each place in the user's code.
         """
+        if self.held < 2:
+            return self.held
         place = id(self.frame.f_code), self.frame.f_lasti
-        if self.held < 2 or self.origins.handed_on[place] >= _OFTEN:
-            return min(self.held, 1)
-        tuples = [each for each in get_referrers(self.arguments["x"]) if type(each) is tuple and each is not self.args]
-        left = self.held - len(tuples)
-        self.origins.handed_on[place] += left < 2
-        return left
+        tuples = self.origins.handed_on.get(place)
+        if tuples is None:
+            found = [type(each) is tuple and each is not self.args for each in get_referrers(self.arguments["x"])]
+            tuples = self.origins.handed_on[place] = sum(found)
+        return self.held - tuples
 
     @cached_property
     def aliases(self) -> frozenset[str]:

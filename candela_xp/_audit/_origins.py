@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 from weakref import ref
 
@@ -27,12 +26,12 @@ class Origins:
     unknown
         Identities of the arrays whose shape follows from values.
     handed_on
-        How often an array was written, at a place, that only its caller's arguments held beside.
+        How many tuples of arguments held the array that was written, by place in the user's code.
     """
 
     def __init__(self) -> None:
         self.unknown: set[int] = set()
-        self.handed_on: Counter[tuple[int, int]] = Counter()
+        self.handed_on: dict[tuple[int, int], int] = {}
         self._made: dict[int, Origin] = {}
         self._over: dict[int, dict[int, ref[NDArray]]] = {}
         self._room = _MANY

@@ -617,3 +617,11 @@ def test_other_streams_get_a_line_now_and_then():
         progress.update("x", done, 9, 0)
     progress.finish("x: done")
     assert stream.getvalue() == "x: 2/9 tests, 0 failed\nx: done\n"
+
+
+# -- what other libraries do ---------------------------------------------------------------------------------
+
+
+def test_a_library_that_cannot_be_measured_is_refused_with_those_that_can(capsys):
+    assert main(["portability", "tensorflow"]) == 2
+    assert capsys.readouterr().err.startswith("portability: tensorflow isn't one of numpy, array_api_strict, torch, ")

@@ -6,8 +6,10 @@ argument or *all arrays*; or it is the name of a relation (``the shape grows``).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from gc import get_referrers
 from linecache import getline
 from math import prod
 from sys import getrefcount
@@ -20,8 +22,10 @@ from candela_xp._array import NDArray
 from candela_xp._audit._events import REFLECTED
 from candela_xp._audit._origins import Origins, overlap
 from candela_xp._audit._sites import calls
+from candela_xp._creation import asarray
 from candela_xp._dtypes import DTYPES, DType
 from candela_xp._layout import broadcast_shapes
+from candela_xp._manipulation import reshape
 
 ABSENT = object()
 NumPyArray = np.ndarray[Any, Any]
@@ -73,14 +77,14 @@ class Use:
         self.held = held
         self.through_numpy = through_numpy
         self.converted_at = converted_at
-        self.positional = len(args)
-        self._given = parameters, args, kwargs
+        self.args = args
+        self.kwargs = kwargs
+        self._parameters = parameters
 
     @cached_property
     def arguments(self) -> dict[str, Any]:
         """The arguments by name."""
-        parameters, args, kwargs = self._given
-        return {**dict(zip(parameters, args)), **kwargs}
+        return {**dict(zip(self._parameters, self.args)), **self.kwargs}
 
     def subject(self, name: str) -> list[Any]:
         """The values that a condition is about."""
@@ -89,6 +93,21 @@ class Use:
         if name in _PLACES:
             return list(self.arguments.values())[_PLACES[name] : _PLACES[name] + 1]
         return [self.value(name)]
+
+    @cached_property
+    def holders(self) -> int:
+        """`held`, without the tuples in which decorators hand on arguments.
+
+        They are looked for among all objects, which takes milliseconds: once for each place in the user's code.
+        """
+        if self.held < 2:
+            return self.held
+        place = id(self.frame.f_code), self.frame.f_lasti
+        tuples = self.origins.handed_on.get(place)
+        if tuples is None:
+            found = [type(each) is tuple and each is not self.args for each in get_referrers(self.arguments["x"])]
+            tuples = self.origins.handed_on[place] = sum(found)
+        return self.held - tuples
 
     @cached_property
     def aliases(self) -> frozenset[str]:
@@ -203,6 +222,7 @@ TESTS: dict[str, Callable[[Any], bool]] = {
     "list": lambda value: isinstance(value, list),
     "sequence": lambda value: isinstance(value, list | tuple),
     "NumPy scalar": lambda value: isinstance(value, np.generic),
+    "NumPy float64": lambda value: type(value) is np.float64,
     "NumPy array": lambda value: isinstance(value, np.ndarray),
     "False": lambda value: value is False,
     "True": lambda value: value is True,
@@ -293,7 +313,7 @@ def _grows(use: Use) -> bool:
 def _promotes(use: Use) -> bool:
     x, other = use.arguments["x"], use.arguments["other"]
     kind, bits = x._dtype.kind, x._dtype.bits
-    return is_array(other) and other._dtype.kind == kind and other._dtype.bits > bits and bool(other.shape)
+    return is_array(other) and other._dtype.kind == kind and other._dtype.bits > bits
 
 
 def _past_end(use: Use) -> bool:
@@ -373,24 +393,38 @@ def _overlaps_target(use: Use) -> bool:
     return target._buffer is x._buffer and target.layout != value.layout and overlap(target, value)
 
 
-def _in_while(use: Use) -> bool:
-    line = getline(use.frame.f_code.co_filename, use.frame.f_lineno).lstrip()
-    return line.startswith("while ")
+def _line(use: Use) -> str:
+    """The line of source, if it can be read."""
+    return getline(use.frame.f_code.co_filename, use.frame.f_lineno)
+
+
+def _needs_copy(use: Use) -> bool:
+    """Whether the function refuses the call, which asks for no copy, for want of one."""
+    function: Callable[..., Any] = reshape if use.event == "reshape" else asarray
+    try:
+        function(*use.args, **use.kwargs)
+    except ValueError:
+        return True
+    return False
 
 
 RELATIONS: dict[str, Callable[[Use], bool]] = {
     "the 0-d one is wider": _bare_wider,
-    "in a while": _in_while,
+    "in a while": lambda use: _line(use).lstrip().startswith("while "),
+    "another extent": lambda use: re.search(r"\.shape\[(?!0\])", _line(use)) is not None,
+    "to several axes": lambda use: isinstance(use.value("shape"), tuple) and len(use.value("shape")) > 1,
     "asked by name": lambda use: calls(use.frame),
     "wide integers and float32": _mixed,
     "booleans and numbers": _kinds(*({"bool", kind} for kind in ("int", "uint", "float", "complex"))),
     "signed and unsigned": _mixed_signs,
     "the dtypes differ": lambda use: len({array._dtype.name for array in use.arrays}) > 1,
     "all integers": lambda use: all(a._dtype.kind in ("int", "uint") for a in use.arrays),
+    "the text names the dtype": lambda use: use.value("x").dtype == np.dtype(use.value("other")),
+    "some of 64 bits": lambda use: any(array._dtype.bits == 64 for array in use.arrays),
     "the dtype would grow": _promotes,
     "fewer indices than axes": _too_few,
     "fewer axes than the target": _fewer_axes,
-    "by position": lambda use: use.positional > 1,
+    "by position": lambda use: len(use.args) > 1,
     "reflected": lambda use: use.event in REFLECTED,
     "through NumPy": lambda use: bool(use.through_numpy),
     "through numpy.testing": lambda use: "testing" in use.through_numpy,
@@ -406,6 +440,7 @@ FLEETING: dict[str, Callable[[Use], bool]] = {
     "the shape grows": _grows,
     "past the end": _past_end,
     "a slice past the end": _slice_past_end,
+    "needs a copy": _needs_copy,
     "axes regrouped": _regroups,
     "wider than high": lambda use: isinstance(use.value("n_cols"), int) and use.value("n_cols") > use.value("n_rows"),
     "empty": lambda use: any(0 in array.shape for array in use.arrays[:1]),
@@ -413,7 +448,7 @@ FLEETING: dict[str, Callable[[Use], bool]] = {
     "source and target overlap": lambda use: _overlaps_target(use),
     "size from a value": lambda use: use.converted_at == (use.frame.f_code, use.frame.f_lineno),
     "of unknown shape": lambda use: bool(use.origins.unknown) and any(map(use.origins.is_unknown, use.arrays)),
-    "another name holds it": lambda use: use.held > 1,
+    "another name holds it": lambda use: use.holders > 1,
 }  # fmt: skip
 
 
@@ -453,7 +488,7 @@ def _aliases(use: Use) -> frozenset[str]:
     if own is not None:
         _, made_by, source = own
         if source is None:  # it is its own source, under another name
-            return frozenset([made_by] if use.held > 1 else [])
+            return frozenset([made_by] if use.holders > 1 else [])
         if made_by == "positive" and source() is not None:
             return frozenset([made_by])
         if made_by == "asarray of NumPy's" and _held_outside(x, others, source()):

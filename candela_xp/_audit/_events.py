@@ -37,11 +37,9 @@ def functions() -> dict[str, Callable[..., Any]]:
     return found
 
 
-def _axis_by_keyword(function: Callable[..., Any]) -> bool:
-    """Whether a function has one positional parameter, and takes the axis by keyword."""
-    parameters = inspect.signature(function).parameters
-    keyword = [name for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY]
-    return "axis" in keyword and len(parameters) - len(keyword) == 1
+def _forms(names: Iterable[str]) -> tuple[str, ...]:
+    """Operators with their reflected and in-place forms."""
+    return tuple(f"__{form}{name}__" for name in names for form in ("", "r", "i"))
 
 
 def _of_one_array(function: Callable[..., Any]) -> bool:
@@ -56,16 +54,14 @@ def groups() -> dict[str, tuple[str, ...]]:
         "functions": tuple(public),
         "functions but asarray": tuple(name for name in public if name not in ("asarray", "from_dlpack", "isdtype")),
         "functions of an array": tuple(name for name, function in public.items() if _of_one_array(function)),
-        "functions with axis by keyword": tuple(
-            name for name, function in public.items() if _axis_by_keyword(function) and _of_one_array(function)
-        ),
         "creation functions": tuple(_CREATION),
         "floating-point functions": tuple(_FLOATING),
         "arithmetic operators": (*_LEFT, *REFLECTED),
-        "in-place arithmetic operators": tuple(f"__i{name}__" for name in _NUMBERS),
+        "operators of numbers but *": _forms(name for name in _NUMBERS if name != "mul"),
+        "+, - and *": _forms(("add", "sub", "mul")),
         "reflected operators": tuple(REFLECTED),
         "in-place operators": tuple(IN_PLACE),
-        "comparison operators": ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"),
+        "<, <=, > and >=": ("__lt__", "__le__", "__gt__", "__ge__"),
         "names of NumPy's": NAMES,
     }
 

@@ -12,6 +12,8 @@ from candela_xp._array import NDArray
 _MANY = 4096  # entries kept before those of dead arrays are dropped
 _GROUP = 64  # the same for the arrays over one buffer
 
+_WORK = 10_000  # candidates of NumPy's solver
+
 # An array, the use that made it, and what from: None where that doesn't matter, or where it is the array itself.
 Origin = tuple[ref[NDArray], str, "ref[Any] | None"]
 
@@ -23,10 +25,13 @@ class Origins:
     ----------
     unknown
         Identities of the arrays whose shape follows from values.
+    handed_on
+        How many tuples of arguments held the array that was written, by place in the user's code.
     """
 
     def __init__(self) -> None:
         self.unknown: set[int] = set()
+        self.handed_on: dict[tuple[int, int], int] = {}
         self._made: dict[int, Origin] = {}
         self._over: dict[int, dict[int, ref[NDArray]]] = {}
         self._room = _MANY
@@ -86,7 +91,11 @@ class Origins:
 
 
 def overlap(a: NDArray, b: NDArray) -> bool:
-    """Whether two arrays may show the same memory, by their bounds; what is pending shares none."""
+    """Whether two arrays show some of the same elements; of what is pending or hard to tell, no."""
     if a._node is not None or b._node is not None or a.size == 0 or b.size == 0:
         return False
-    return bool(np.may_share_memory(a._numpy(), b._numpy()))
+    try:
+        # The stubs know two special values only.
+        return bool(np.shares_memory(a._numpy(), b._numpy(), max_work=_WORK))  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return False

@@ -38,7 +38,7 @@ def nearest(value: float, least: float, most: float) -> float:
 
 
 def floats(
-    min_value: Any = None, max_value: Any = None, *, width: int = 64, **options: Any
+    min_value: Any = None, max_value: Any = None, *, width: Any = 64, **options: Any
 ) -> st.SearchStrategy[float]:
     """`hypothesis.strategies.floats`, where 16 and 32 bits mean the narrow dtype."""
     if width == 64:
@@ -60,7 +60,7 @@ st.floats = floats
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Tell the suite's tables the range and the bits of what is called float32 there."""
-    dtype_helpers = import_module("array_api_tests.dtype_helpers")
+    dtype_helpers: Any = import_module("array_api_tests.dtype_helpers")
     ranges = {name: dtype_helpers.dtype_ranges[dtype] for name, dtype in dtype_helpers._name_to_dtype.items()
               if dtype in list(dtype_helpers.dtype_ranges)}  # fmt: skip
     ranges["float32"] = dtype_helpers.MinMax(-_MAX, _MAX)

@@ -20,6 +20,7 @@ VARIABLE = "CANDELA_XP_CONFORMANCE_NARROW"
 _DTYPE = np.dtype(getattr(ml_dtypes, os.environ[VARIABLE], os.environ[VARIABLE]))
 _LIMITS = ml_dtypes.finfo(_DTYPE)  # type: ignore[no-untyped-call]  # it has no annotations
 _MAX, _LEAST = float(_LIMITS.max), float(_LIMITS.smallest_normal)
+_WIDTH: Any = 16 if np.float16 == _DTYPE else 32  # of as many exponents
 _floats = st.floats
 
 
@@ -45,7 +46,9 @@ def floats(
         return _floats(min_value, max_value, width=width, **options)
     least = -math.inf if min_value is None else float(min_value)
     most = math.inf if max_value is None else float(max_value)
-    drawn = _floats(min_value, max_value, width=64, **options)
+    # Bounds need not be numbers of the width. Without any, 64 bits would give little but what is too great here.
+    bounded = min_value is not None or max_value is not None
+    drawn = _floats(min_value, max_value, width=64 if bounded else _WIDTH, **options)
     return drawn.map(lambda value: nearest(value, least, most)).filter(is_of_the_dtype)
 
 

@@ -46,10 +46,18 @@ def floats(
         return _floats(min_value, max_value, width=width, **options)
     least = -math.inf if min_value is None else float(min_value)
     most = math.inf if max_value is None else float(max_value)
-    # Bounds need not be numbers of the width. Without any, 64 bits would give little but what is too great here.
-    bounded = min_value is not None or max_value is not None
-    drawn = _floats(min_value, max_value, width=64 if bounded else _WIDTH, **options)
+    if min_value is None and max_value is None:
+        drawn = _unbounded(**options)
+    else:  # which need not be numbers of 16 bits
+        drawn = _floats(min_value, max_value, **options)
     return drawn.map(lambda value: nearest(value, least, most)).filter(is_of_the_dtype)
+
+
+def _unbounded(*, allow_nan: Any = None, allow_infinity: Any = None, **options: Any) -> st.SearchStrategy[float]:
+    """Floats in the range of the dtype, many of them small: of all floats most are too great for float16."""
+    special = [math.nan] * (allow_nan is not False) + [math.inf, -math.inf] * (allow_infinity is not False)
+    numbers = _floats(-_MAX, _MAX, **options) | _floats(-8.0, 8.0, **options)
+    return numbers | st.sampled_from(special) if special else numbers
 
 
 def is_of_the_dtype(value: float) -> bool:

@@ -268,9 +268,9 @@ class settings:
     -----
     Blocks nest; each thread and each asynchronous task has its own. Outside any block the environment
     variables decide, read at import: CANDELA_XP_STRICT, CANDELA_XP_API_VERSION, CANDELA_XP_BOOLEAN_INDEXING,
-    CANDELA_XP_DATA_DEPENDENT_SHAPES, CANDELA_XP_EXTENSIONS and
-    CANDELA_XP_EXTENSION_DTYPES (names with commas between, ``none`` or ``all``), CANDELA_XP_SIMULATED_DEVICES, CANDELA_XP_DEFER_MIN_BYTES, CANDELA_XP_THREADS, CANDELA_XP_BLOCK_ELEMENTS,
-    CANDELA_XP_POOL_BYTES.
+    CANDELA_XP_DATA_DEPENDENT_SHAPES, CANDELA_XP_EXTENSIONS and CANDELA_XP_EXTENSION_DTYPES (names with commas
+    between, ``none`` or ``all``), CANDELA_XP_SIMULATED_DEVICES, CANDELA_XP_DEFER_MIN_BYTES, CANDELA_XP_THREADS,
+    CANDELA_XP_BLOCK_ELEMENTS, CANDELA_XP_POOL_BYTES.
 
     Examples
     --------

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import _report
+from . import _narrow, _report
 from ._cache import UnavailableError, cache_root, fetch
 from ._pins import PINS, REVISIONS, SPEC_URL, SUITE_URL
 from ._plan import MODES, ROOT, Options
@@ -25,9 +25,10 @@ from .portability._libraries import LIBRARIES
 def parser() -> argparse.ArgumentParser:
     """The arguments of all commands."""
     top = argparse.ArgumentParser(prog="python -m conformance", description="Other people's suites against candela_xp.")
-    commands = top.add_subparsers(dest="command", required=True, metavar="{fetch,suite,clients,portability}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="{fetch,suite,narrow,clients,portability}")
     _add_fetch(commands.add_parser("fetch", help="put the official suite into the cache"))
     _add_suite(commands.add_parser("suite", help="run the official suite and write the report"))
+    _add_narrow(commands.add_parser("narrow", help="run the official suite with a narrow dtype in float32's place"))
     _add_clients(commands.add_parser("clients", help="run the tests of libraries that take our arrays"))
     _add_portability(
         commands.add_parser(
@@ -64,7 +65,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = parser().parse_args(argv)
     try:
-        commands = {"fetch": _fetch, "suite": _suite, "clients": _clients, "portability": _portability}
+        commands = {
+            "fetch": _fetch,
+            "suite": _suite,
+            "narrow": _narrow_suite,
+            "clients": _clients,
+            "portability": _portability,
+        }
         return commands[arguments.command](arguments)
     except UnavailableError as error:
         print(error, file=sys.stderr)
@@ -96,6 +103,20 @@ def _add_suite(command: argparse.ArgumentParser) -> None:
     add("-k", dest="select", metavar="EXPRESSION", help="only tests that pytest's -k picks; no report is written")
     add("-v", "--verbose", action="store_true", help="show tracebacks of failures")
     add("--no-report", action="store_true", help="don't write conformance.md and conformance.json")
+    add("--report-dir", type=Path, default=ROOT / "docs", metavar="DIR", help="where the report goes (default: docs)")
+
+
+def _add_narrow(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    names = ", ".join(narrow.name for narrow in _narrow.DTYPES)
+    add("dtypes", nargs="*", type=_narrow_dtype, metavar="DTYPE", help=f"of {names} (default: all)")
+    add("--mode", choices=[*MODES, "both"], default="default", help="mode of candela_xp (default: default)")
+    add("--max-examples", type=_positive, default=25, metavar="N", help="Hypothesis examples a test (default: 25)")
+    add("-n", dest="processes", metavar="PROCESSES", help="processes of pytest-xdist, a number or auto")
+    add("--seed", type=int, nargs="+", default=[0], metavar="S", help="Hypothesis seeds (default: 0)")
+    add("-k", dest="select", metavar="EXPRESSION", help="only tests that pytest's -k picks; no report is written")
+    add("-v", "--verbose", action="store_true", help="show tracebacks of failures")
+    add("--no-report", action="store_true", help="don't write conformance.md")
     add("--report-dir", type=Path, default=ROOT / "docs", metavar="DIR", help="where the report goes (default: docs)")
 
 
@@ -134,6 +155,26 @@ def _suite(arguments: argparse.Namespace) -> int:
         for path in _report.write(arguments.report_dir, rows):
             print(f"wrote {path}")
     return 1 if any(row.failed for row in rows) else 0
+
+
+def _narrow_suite(arguments: argparse.Namespace) -> int:
+    asked = Options(
+        modes=MODES if arguments.mode == "both" else (arguments.mode,),
+        seeds=tuple(dict.fromkeys(arguments.seed)),
+        max_examples=arguments.max_examples,
+        processes=arguments.processes,
+        select=arguments.select,
+        verbose=arguments.verbose,
+    )
+    rows = []
+    for narrow in dict.fromkeys(arguments.dtypes or _narrow.DTYPES):
+        print(f"{narrow.name} in the place of float32", file=sys.stderr)
+        options = _narrow.options_for(narrow, asked)
+        rows += [(narrow, row) for row in run(options, cache_root(os.environ), os.environ, sys.stderr)]
+    # The section is about all of them.
+    if asked.select is None and not arguments.dtypes and not arguments.no_report:
+        print(f"wrote {_narrow.write(arguments.report_dir, rows)}")
+    return 1 if any(row.failed for _, row in rows) else 0
 
 
 def _clients(arguments: argparse.Namespace) -> int:
@@ -178,6 +219,13 @@ def _positive(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, got {value}")
     return value
+
+
+def _narrow_dtype(text: str) -> _narrow.Narrow:
+    try:
+        return _narrow.named(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _client(text: str) -> Client:

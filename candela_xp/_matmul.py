@@ -276,8 +276,7 @@ def _blas(left: NumPyArray, right: NumPyArray) -> NumPyArray:
     if choice == _contraction.AS_THEY_ARE:
         return _kernel(left, right)
     if choice.dots:
-        kernel = np.matmul if left.dtype.char == "D" else _dots
-        return _shared_out(left, right, threads if choice.batches == "threads" else 1, kernel)
+        return _kernel(left, right, np.matmul if left.dtype.char == "D" else _dots)
     if choice.turn_terms:
         left, right = left[..., ::-1], right[..., ::-1, :]
     if choice.turn_rows:
@@ -303,10 +302,10 @@ def _blas(left: NumPyArray, right: NumPyArray) -> NumPyArray:
     return found
 
 
-def _kernel(left: NumPyArray, right: NumPyArray) -> NumPyArray:
+def _kernel(left: NumPyArray, right: NumPyArray, kernel: Callable[..., object] = np.matmul) -> NumPyArray:
     shape = (*_stack(left, right), left.shape[-2], right.shape[-1])
     out = _empty(shape, left.dtype)
-    np.matmul(left, right, out=out)
+    kernel(left, right, out=out)
     return out
 
 
@@ -328,15 +327,10 @@ def _dots(left: NumPyArray, right: NumPyArray, out: NumPyArray) -> None:
     np.vecdot(vector[..., np.newaxis, :], matrix, out=out)
 
 
-def _shared_out(
-    left: NumPyArray, right: NumPyArray, threads: int, kernel: Callable[..., object] = np.matmul
-) -> NumPyArray:
+def _shared_out(left: NumPyArray, right: NumPyArray, threads: int) -> NumPyArray:
     """The products on several threads, split along the longest axis of the stack, or of the result if there is none."""
     stack = _stack(left, right)
     out = _empty((*stack, left.shape[-2], right.shape[-1]), left.dtype)
-    if threads == 1:
-        kernel(left, right, out=out)
-        return out
     split = stack if prod(stack) > 1 else out.shape
     axis = split.index(max(split))
     length = -(-split[axis] // (threads * 4))
@@ -352,7 +346,7 @@ def _shared_out(
             stop = start + length
             l = left if axis == out.ndim - 1 else _pieces(out.ndim, axis, start, stop, left)
             r = right if axis == out.ndim - 2 else _pieces(out.ndim, axis, start, stop, right)
-            kernel(l, r, out=_pieces(out.ndim, axis, start, stop, out))
+            np.matmul(l, r, out=_pieces(out.ndim, axis, start, stop, out))
 
     _workers.run(task, threads)
     return out

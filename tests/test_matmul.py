@@ -41,17 +41,17 @@ CASES = {
     "a great stepped matrix and a vector": (
         of((1000, 1000), 2000, 2),
         of((1000, 1)),
-        Choice(dots=True, batches="threads"),
+        Choice(dots=True),
     ),
     "stepped matrices and a vector": (
         of((9, 200, 200), 80000, 400, 2),
         of((200, 1)),
-        Choice(dots=True, batches="threads"),
+        Choice(dots=True),
     ),
     "a vector and a great stepped matrix": (
         of((1, 1000)),
         of((1000, 1000), 2000, 2),
-        Choice(dots=True, batches="threads"),
+        Choice(dots=True),
     ),
     "a backwards matrix and a vector": (of(SQUARE, -100, 1), of((100, 1)), Choice(turn_rows=True)),
     "backwards rows, few columns": (

@@ -339,6 +339,82 @@ def test_writing_is_a_finding_where_another_array_sees_it(code, met):
     assert found == met
 
 
+@pytest.mark.parametrize(
+    ("body", "met"),
+    [
+        ("y = v\n    y += 1\n    return v", {"iadd-alias"}),
+        ("y = v\n    y += 1\n    return y", set()),
+        ("y = v\n    y += 1\n    v = y * 2\n    return v", set()),
+        ("y = v\n    for _ in range(2):\n        y += 1\n        z = v + 1\n        v = y", {"iadd-alias"}),
+        ("kept = [v]\n    v += 1\n    return kept", {"iadd-alias"}),
+        ("kept = [v]\n    v += 1\n    return v", set()),
+        ("xp.kept = v\n    v += 1\n    del xp.kept", {"iadd-alias"}),
+        ("y = v[1:]\n    y += 1\n    return v", {"alias-slice"}),
+        ("y = v[1:]\n    y += 1\n    return y", set()),
+        ("y = v[1:]\n    v += 1\n    return y if xp else v", {"alias-slice"}),
+        ("y = v[1:]\n    v[0] = 1.0\n    return v", set()),
+        ("def g(w):\n        w += 1\n        return w\n    v = g(v)\n    return v", set()),
+        ("def g(w):\n        w += 1\n        return w\n    return g(v) + v", {"iadd-alias"}),
+        ("def g(*w):\n        return h(*w, **{})\n    def h(w):\n        w += 1\n        return w\n    return g(v)", set()),
+        ("y = xp.reshape(v, (3,))\n    y[0] = 1.0\n    return v", {"alias-setitem"}),
+        ("y = xp.reshape(v, (3,))\n    y[0] = 1.0\n    return y", set()),
+        ("v = xp.reshape(v, (3,))\n    v[0] = 1.0\n    return v", set()),
+        ("class C:\n        pass\n    C.a = v\n    C.a += 1\n    return C", set()),
+    ],
+)
+def test_writing_is_no_finding_where_nobody_reads_the_other_name_afterwards(body, met):
+    with xp.audit(["jax"]) as audit:
+        run(f"def f(v):\n    {body}\nf(x[:] * 1)", "<reads>")
+    found = {each.rule.id for each in audit.result.findings if each.rule.certainty == "aliasing possible"}
+    assert found == met
+
+
+@pytest.mark.parametrize(
+    ("code", "met"),
+    [
+        ("x[x > 1].shape", True),
+        ("(x[x > 1] + 1).shape", True),
+        ("xp.sum(x[x > 1], axis=0, keepdims=True).shape", False),
+        ("xp.searchsorted(x[x > 1], x).shape", False),
+        ("xp.searchsorted(x, x[x > 1]).shape", True),
+    ],
+)
+def test_a_shape_that_follows_from_values_is_followed(code, met):
+    with xp.audit(["dask"]) as audit:
+        run(code, "<unknown>")
+    assert ("masked-shape-int" in {each.rule.id for each in audit.result.findings}) is met
+
+
+@pytest.mark.parametrize(
+    ("asks", "met"),
+    [
+        ("is_lazy_array", {"f32-plus-f64-0d", "i32-plus-i64-0d"}),
+        ("is_jax_array", {"bool-if", "f32-plus-f64-0d", "i32-plus-i64-0d"}),
+        ("is_numpy_array", {"bool-if", "setitem-int", "f32-plus-f64-0d", "i32-plus-i64-0d"}),
+    ],
+)
+def test_a_function_that_tells_backends_apart_suits_them(asks, met):
+    code = f"""def {asks}(x):
+    return True
+def f(x):
+    if {asks}(x) and x[0] > 0:
+        x[0] = 1.0
+    xp.astype(x, xp.float32) + x[0]
+    return xp.ones(2, dtype=xp.int32) + xp.ones((), dtype=xp.int64)
+f(x)"""
+    with xp.audit(["torch", "jax", "jax_jit", "dask"]) as audit:
+        run(code, "<asks>")
+    assert {each.rule.id for each in audit.result.findings} - {"default-float-data"} == met
+
+
+def test_an_array_of_no_elements_asks_for_a_namespace_and_not_for_a_dtype():
+    with xp.audit(["torch"]) as audit:
+        xp.empty(0)
+        assert not rules(audit)
+        xp.empty(1)
+    assert rules(audit) == {"default-float"}
+
+
 def test_arrays_that_are_gone_are_forgotten():
     x = xp.asarray([1.0, 2.0, 3.0])
     watch = _watch.start(["jax"])

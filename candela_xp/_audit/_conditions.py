@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from gc import get_referrers
 from linecache import getline
 from math import prod
 from sys import getrefcount
@@ -21,6 +20,7 @@ import numpy as np
 from candela_xp._array import NDArray
 from candela_xp._audit._events import REFLECTED
 from candela_xp._audit._origins import Origins, overlap
+from candela_xp._audit._readers import may_be_read
 from candela_xp._audit._sites import calls
 from candela_xp._creation import asarray
 from candela_xp._dtypes import DTYPES, DType
@@ -93,21 +93,6 @@ class Use:
         if name in _PLACES:
             return list(self.arguments.values())[_PLACES[name] : _PLACES[name] + 1]
         return [self.value(name)]
-
-    @cached_property
-    def holders(self) -> int:
-        """`held`, without the tuples in which decorators hand on arguments.
-
-        They are looked for among all objects, which takes milliseconds: once for each place in the user's code.
-        """
-        if self.held < 2:
-            return self.held
-        place = id(self.frame.f_code), self.frame.f_lasti
-        tuples = self.origins.handed_on.get(place)
-        if tuples is None:
-            found = [type(each) is tuple and each is not self.args for each in get_referrers(self.arguments["x"])]
-            tuples = self.origins.handed_on[place] = sum(found)
-        return self.held - tuples
 
     @cached_property
     def aliases(self) -> frozenset[str]:
@@ -198,6 +183,7 @@ TESTS: dict[str, Callable[[Any], bool]] = {
     "array": is_array,
     "given": lambda value: value is not ABSENT and value is not None,
     "present": lambda value: value is not ABSENT,
+    "nothing": lambda value: type(value) is int and value == 0,  # xp.empty(0) asks for a namespace or a device
     "an empty text": lambda value: value == "",
     "None": lambda value: value is None,
     "0-d": lambda value: _axes(value) == 0,
@@ -414,6 +400,7 @@ RELATIONS: dict[str, Callable[[Use], bool]] = {
     "another extent": lambda use: re.search(r"\.shape\[(?!0\])", _line(use)) is not None,
     "to several axes": lambda use: isinstance(use.value("shape"), tuple) and len(use.value("shape")) > 1,
     "asked by name": lambda use: calls(use.frame),
+    "guarded": lambda use: use.origins.guards.asked(use.frame, use.event.removeprefix(".")),
     "wide integers and float32": _mixed,
     "booleans and numbers": _kinds(*({"bool", kind} for kind in ("int", "uint", "float", "complex"))),
     "signed and unsigned": _mixed_signs,
@@ -448,7 +435,7 @@ FLEETING: dict[str, Callable[[Use], bool]] = {
     "source and target overlap": lambda use: _overlaps_target(use),
     "size from a value": lambda use: use.converted_at == (use.frame.f_code, use.frame.f_lineno),
     "of unknown shape": lambda use: bool(use.origins.unknown) and any(map(use.origins.is_unknown, use.arrays)),
-    "another name holds it": lambda use: use.holders > 1,
+    "another name holds it": lambda use: _named_twice(use),
 }  # fmt: skip
 
 
@@ -471,11 +458,18 @@ def _references(source: Any) -> int:
 
 _OF_ARGUMENT = _references(object())  # the reference count of an argument that nobody else holds
 
+
+def _counts(arrays: Sequence[Any]) -> list[int]:
+    return [getrefcount(each) for each in arrays]
+
+
+_OF_NOBODY = _counts([object()])[0]  # the same for what a list holds
+
 _VIEWS = frozenset("slice element reshape transpose real flip iteration diagonal broadcast_to broadcast_arrays".split())
 
 
 def _aliases(use: Use) -> frozenset[str]:
-    """By which uses another living array shows the memory of x, which some variable holds.
+    """By which uses another array, which may be read, shows the memory of x, which some variable holds.
 
     Only then it matters whether a library makes a view or a copy. Of x[1:] += 1 no variable holds the view, and Python
     writes it back into x.
@@ -483,15 +477,17 @@ def _aliases(use: Use) -> frozenset[str]:
     x = use.arguments["x"]
     if not use.held:
         return frozenset()
-    others = [each for each in use.origins.sharers(x) if each is not use.value("value")]
+    sharers = [each for each in use.origins.sharers(x) if each is not use.value("value")]
+    holders = [count - _OF_NOBODY for count in _counts(sharers)]
+    others = [each for each, count in zip(sharers, holders) if may_be_read(each, use.frame, count)]
     own = use.origins.of(x)
     if own is not None:
         _, made_by, source = own
         if source is None:  # it is its own source, under another name
-            return frozenset([made_by] if use.holders > 1 else [])
+            return frozenset([made_by] if _named_twice(use) else [])
         if made_by == "positive" and source() is not None:
             return frozenset([made_by])
-        if made_by == "asarray of NumPy's" and _held_outside(x, others, source()):
+        if made_by == "asarray of NumPy's" and _held_outside(use, sharers, source()):
             return frozenset([made_by])
         if made_by in _VIEWS:
             return frozenset([made_by] if others else [])
@@ -499,12 +495,19 @@ def _aliases(use: Use) -> frozenset[str]:
     return frozenset(each[1] for each in origins if each is not None)
 
 
-def _held_outside(x: NDArray, others: Sequence[NDArray], source: Any) -> bool:
-    """Whether more than our own arrays over its memory hold a NumPy array."""
+def _held_outside(use: Use, sharers: Sequence[NDArray], source: Any) -> bool:
+    """Whether more than our own arrays over its memory hold a NumPy array, and may read it."""
     if source is None:
         return False
-    inside = int(_reaches(x._memory.root, source)) + sum(_reaches(each._view, source) for each in (x, *others))
-    return getrefcount(source) - inside > _OF_ARGUMENT
+    x = use.arguments["x"]
+    inside = int(_reaches(x._memory.root, source)) + sum(_reaches(each._view, source) for each in (x, *sharers))
+    holders = getrefcount(source) - inside - _OF_ARGUMENT
+    return may_be_read(source, use.frame, holders)
+
+
+def _named_twice(use: Use) -> bool:
+    """Whether another variable or a container holds x too, and may be read."""
+    return use.held > 1 and may_be_read(use.arguments["x"], use.frame, use.held, written=use.event)
 
 
 # -- values: looked at on request only -------------------------------------------------------------------

@@ -8,6 +8,7 @@ from weakref import ref
 import numpy as np
 
 from candela_xp._array import NDArray
+from candela_xp._audit._sites import Guards
 
 _MANY = 4096  # entries kept before those of dead arrays are dropped
 _GROUP = 64  # the same for the arrays over one buffer
@@ -25,13 +26,13 @@ class Origins:
     ----------
     unknown
         Identities of the arrays whose shape follows from values.
-    handed_on
-        How many tuples of arguments held the array that was written, by place in the user's code.
+    guards
+        Which code asked for which attribute.
     """
 
     def __init__(self) -> None:
         self.unknown: set[int] = set()
-        self.handed_on: dict[tuple[int, int], int] = {}
+        self.guards = Guards()
         self._made: dict[int, Origin] = {}
         self._over: dict[int, dict[int, ref[NDArray]]] = {}
         self._room = _MANY

@@ -14,6 +14,7 @@ from candela_xp._audit._events import expand, newer_than
 from candela_xp._audit._findings import Audit, Finding, Rule
 from candela_xp._audit._origins import Origins
 from candela_xp._audit._rules import HELPED, Row, known, measured, newer, select
+from candela_xp._audit._sites import told_apart
 from candela_xp._dtypes import DType
 from candela_xp._revisions import REVISIONS
 
@@ -120,8 +121,9 @@ class Event:
     def _judge(self, use: Use, helped: bool) -> Judged:
         sure: list[Finding] = []
         left = []
+        chosen = told_apart(use.frame.f_code)
         for rule, _, conditions in self.rows:
-            if helped and rule.group in HELPED:
+            if rule.group in HELPED and (helped or chosen.issuperset(rule.outcomes)):
                 continue
             if all(_holds(condition.holds, use) for condition in conditions if condition.steady):
                 fleeting = [condition.holds for condition in conditions if not condition.steady]

@@ -79,6 +79,20 @@ def users(frame: FrameType | None) -> tuple[FrameType, bool, str] | None:
     return None
 
 
+_JAX = {"jax", "jax_x32", "jax_jit"}
+_DASK = {"dask", "dask_chunked"}
+_LAZY = {*_JAX, *_DASK, "ndonnx", "ndonnx_lazy", "cubed"}
+_ASKS = {
+    "is_lazy_array": _LAZY, "capabilities": _LAZY, "is_jax_array": _JAX, "is_jax_namespace": _JAX, "is_jax": _JAX,
+    "is_dask_array": _DASK, "is_dask_namespace": _DASK, "is_dask": _DASK,
+}  # fmt: skip
+
+
+def told_apart(code: CodeType) -> frozenset[str]:
+    """The backends that a function tells apart itself, by the names it uses: what it does suits them."""
+    return frozenset[str]().union(*(_ASKS.get(name, ()) for name in code.co_names))
+
+
 def calls(frame: FrameType) -> bool:
     """Whether the instruction under way is a call: ``hasattr(x, "name")`` is one, ``x.name`` is not."""
     name = opname[frame.f_code.co_code[frame.f_lasti]]

@@ -18,7 +18,7 @@ from candela_xp._audit import _events
 from candela_xp._audit._findings import Audit
 from candela_xp._audit._origins import Origins
 from candela_xp._audit._recorder import Event, Recorder
-from candela_xp._audit._sites import Guards, Owner, calls, owner, owners, users
+from candela_xp._audit._sites import Owner, calls, owner, owners, users
 from candela_xp._dtypes import DType
 from candela_xp._revisions import REVISIONS
 
@@ -70,8 +70,10 @@ def _remember(origins: Origins, event: str, args: tuple[Any, ...], result: Any) 
     elif event in _MAKES:
         for each in result if isinstance(result, tuple | list) else (result,):
             origins.add(each, _MAKES[event], source)
-    if origins.unknown and type(result) is NDArray and result.shape:
-        arrays = [each for each in args if type(each) is NDArray]
+    # Reductions that keep an axis give it the extent 1.
+    if origins.unknown and type(result) is NDArray and result.shape and _MAKES.get(event) != "reduction":
+        shaping = args[1:] if event == "searchsorted" else args
+        arrays = [each for each in shaping if type(each) is NDArray]
         if any(origins.is_unknown(each) and len(each.shape) == len(result.shape) for each in arrays):
             origins.add(result, "mask", source)
 
@@ -98,7 +100,7 @@ class Watch:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._guards = Guards()
+        self._guards = recorder.origins.guards
         self._on = True
         self._undo: list[Callable[[], None]] = []
         self._swapped: dict[int, tuple[Any, Any]] = {}

@@ -355,7 +355,10 @@ def test_writing_is_a_finding_where_another_array_sees_it(code, met):
         ("y = v[1:]\n    v[0] = 1.0\n    return v", set()),
         ("def g(w):\n        w += 1\n        return w\n    v = g(v)\n    return v", set()),
         ("def g(w):\n        w += 1\n        return w\n    return g(v) + v", {"iadd-alias"}),
-        ("def g(*w):\n        return h(*w, **{})\n    def h(w):\n        w += 1\n        return w\n    return g(v)", set()),
+        (
+            "def g(*w):\n        return h(*w, **{})\n    def h(w):\n        w += 1\n        return w\n    return g(v)",
+            set(),
+        ),
         ("y = xp.reshape(v, (3,))\n    y[0] = 1.0\n    return v", {"alias-setitem"}),
         ("y = xp.reshape(v, (3,))\n    y[0] = 1.0\n    return y", set()),
         ("v = xp.reshape(v, (3,))\n    v[0] = 1.0\n    return v", set()),

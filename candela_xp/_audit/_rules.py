@@ -20,7 +20,7 @@ Left out: what refuses the undefined on purpose (array_api_strict) or answers as
 without 64-bit numbers (jax_x32), where nearly every line that makes an array is a finding; and rarer libraries.
 """
 
-# Where array-api-compat, array-api-extra or the code itself choose what suits a backend: what is done then is no finding.
+# What is no finding where array-api-compat, array-api-extra or the code itself choose what suits a backend.
 HELPED: Final = {"mutation", "aliasing", "unknown shapes", "indexing", "conversion", "interoperation", "beyond"}
 
 

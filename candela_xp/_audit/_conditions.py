@@ -338,6 +338,12 @@ def _too_few(use: Use) -> bool:
     return sum(part is not None for part in parts) < len(use.arguments["x"].shape)
 
 
+def _value_for_each(use: Use) -> bool:
+    """Whether what is written has the axis that the mask makes, with more than one value along it."""
+    x, key, value = (use.arguments[name] for name in ("x", "key", "value"))
+    return len(value.shape) == len(x.shape) - len(key.shape) + 1 and value.shape[0] > 1
+
+
 def _fewer_axes(use: Use) -> bool:
     value, x = use.arguments["value"], use.arguments["x"]
     parts = _parts(use.arguments["key"])
@@ -431,7 +437,7 @@ FLEETING: dict[str, Callable[[Use], bool]] = {
     "axes regrouped": _regroups,
     "wider than high": lambda use: isinstance(use.value("n_cols"), int) and use.value("n_cols") > use.value("n_rows"),
     "empty": lambda use: any(0 in array.shape for array in use.arrays[:1]),
-    "several values": lambda use: is_array(use.arguments["value"]) and prod(use.arguments["value"].shape) > 1,
+    "a value for each that the mask selects": lambda use: _value_for_each(use),
     "source and target overlap": lambda use: _overlaps_target(use),
     "size from a value": lambda use: use.converted_at == (use.frame.f_code, use.frame.f_lineno),
     "of unknown shape": lambda use: bool(use.origins.unknown) and any(map(use.origins.is_unknown, use.arrays)),

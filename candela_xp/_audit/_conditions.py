@@ -489,8 +489,8 @@ def _aliases(use: Use) -> frozenset[str]:
     own = use.origins.of(x)
     if own is not None:
         _, made_by, source = own
-        if source is None:  # it is its own source, under another name
-            return frozenset([made_by] if _named_twice(use) else [])
+        if source is None:  # it is its own source, under another name; writing into it changes it under both
+            return frozenset([made_by] if use.event != "__setitem__" and _named_twice(use) else [])
         if made_by == "positive" and source() is not None:
             return frozenset([made_by])
         if made_by == "asarray of NumPy's" and _held_outside(use, sharers, source()):
@@ -513,7 +513,7 @@ def _held_outside(use: Use, sharers: Sequence[NDArray], source: Any) -> bool:
 
 def _named_twice(use: Use) -> bool:
     """Whether another variable or a container holds x too, and may be read."""
-    return use.held > 1 and may_be_read(use.arguments["x"], use.frame, use.held, written=use.event)
+    return use.held > 1 and may_be_read(use.arguments["x"], use.frame, use.held, written=True)
 
 
 # -- values: looked at on request only -------------------------------------------------------------------

@@ -27,7 +27,7 @@ _steps: dict[int, tuple[dict[int, _Step], CodeType]] = {}
 _answers: dict[tuple[int, int, str], bool] = {}
 
 
-def may_be_read(array: Any, frame: FrameType, holders: int, *, written: str = "") -> bool:
+def may_be_read(array: Any, frame: FrameType, holders: int, *, written: bool = False) -> bool:
     """Whether an array may be read after what a frame is doing.
 
     Parameters
@@ -39,8 +39,8 @@ def may_be_read(array: Any, frame: FrameType, holders: int, *, written: str = ""
     holders
         How many references there are beside those of the audit.
     written
-        If the frame writes to this very array: by which operation. The variable, or the attribute, through which it
-        does is not asked about.
+        Whether the frame writes to this very array, in place. The variable, or the attribute, through which it does
+        so is assigned anew and not asked about.
 
     Returns
     -------
@@ -51,11 +51,8 @@ def may_be_read(array: Any, frame: FrameType, holders: int, *, written: str = ""
     above: FrameType | None = frame
     while above is not None:
         held, names = _held(array, above)
-        if written and above is frame:
-            if written == "__setitem__" and len(names) == 1:
-                names = []
-            elif not names or (written != "__setitem__" and not _assigns(frame)):
-                held += 1  # an attribute, or an element of a container
+        if written and above is frame and not (names and _assigns(frame)):
+            held += 1  # the attribute, or the element of a container
         if any(_reads(above.f_code, above.f_lasti, name) for name in names):
             return True
         holders -= held

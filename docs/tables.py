@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from candela_xp._audit._rules import measured, words
+from candela_xp._audit._rules import measured, select, words
 from candela_xp._dtypes import DTYPES, EXTENSIONS, PRACTICAL, PROMOTION, STANDARD, DType
 from candela_xp._modes import CASES
 
@@ -62,18 +62,29 @@ def _code(text: str) -> str:
 
 def rules() -> str:
     """Every rule of the audit, under its own heading."""
-    parts, group = [], ""
+    found = measured()
+    versions = ", ".join(f"`{backend}` {version}" for backend, version in found.versions.items())
+    parts, group = [f"Versions: {versions}."], ""
+    certain = {row.rule.id: row.rule.certainty for row in select(tuple(found.versions), data=True)}
     for name, row in words().items():
         if row["group"] != group:
             group = row["group"]
             parts.append(f"## {group.capitalize()}")
-        found = measured().rows[name]
-        does = [[f"`{backend}`", effect, _code(detail)] for backend, (effect, detail) in found["outcomes"].items()]
+        if name != name.lower():  # reports link to the name as it is, headings are linked in small letters
+            parts.append(f'<a id="{name}"></a>')
+        reference, outcomes = found.rows[name]["reference"], found.rows[name]["outcomes"]
+        watched = ", ".join([*(f"`{each}`" for each in row["on"]), *(f"*{each}*" for each in row.get("when", []))])
         parts += [
             f"### {name}",
             f"`{row['call']}`",
-            f"The standard: {row['standard']}. Here: {_code(found['reference'])}. Write: {row['advice']}.",
-            table(["Backend", "Does", "Measured"], does),
+            f"- The standard: {row['standard']}.\n"
+            f"- Watched: {watched} ({certain[name]}).\n"
+            f"- Here: {_code(reference)}.\n"
+            f"- Write: {row['advice']}.",
+            table(
+                ["Backend", "Does", "Measured"],
+                [[f"`{backend}`", effect, _code(detail)] for backend, (effect, detail) in outcomes.items()],
+            ),
         ]
     return "\n\n".join(parts)
 

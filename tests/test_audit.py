@@ -372,6 +372,19 @@ def test_writing_is_no_finding_where_nobody_reads_the_other_name_afterwards(body
     assert found == met
 
 
+def test_looking_for_readers_leaves_the_dictionary_of_locals_alone():
+    def write(values):
+        kept = locals()
+        kept.pop("values")
+        values += 1
+        return kept
+
+    x = xp.asarray([1.0, 2.0])
+    with xp.audit(["jax"]) as audit:
+        assert write(x) == {}
+    assert "iadd-alias" in rules(audit)
+
+
 @pytest.mark.parametrize(
     ("code", "met"),
     [

@@ -62,7 +62,10 @@ def may_be_read(array: Any, frame: FrameType, holders: int, *, written: bool = F
 
 def _held(array: Any, frame: FrameType) -> tuple[int, list[str]]:
     """How many references a frame has to an array, and the names of the variables that hold it."""
-    code, variables = frame.f_code, frame.f_locals
+    code = frame.f_code
+    if "locals" in code.co_names:  # up to Python 3.12, looking at the variables would renew the dictionary that it got
+        return 0, []
+    variables = frame.f_locals
     held = {name: count for name, value in variables.items() if (count := _count(value, array))}
     if code.co_flags & CO_OPTIMIZED and type(variables) is dict and getrefcount(variables) <= _OWN_COPY:
         variables.clear()  # a copy, up to Python 3.12, which would keep the arrays

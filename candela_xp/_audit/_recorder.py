@@ -189,6 +189,7 @@ _PATTERNS = {
     "__getitem__": "{}[{}]",
     "__setitem__": "{}[{}] = {}",
     "__array__": "numpy.asarray({})",
+    "__buffer__": "numpy.asarray({})",  # from Python 3.12 on NumPy asks for this first
     "dtype.__eq__": "{} == {}",
     "dtype.__str__": "str({})",
     "dtype.__hash__": "hash({})",

@@ -873,7 +873,8 @@ class Failing:
 def test_after_an_exception_at_the_read_the_array_is_pending_and_can_be_read_again(look):
     inner = large() + 1.0
     y = inner * 2.0
-    kernel = Failing(inner, 1)
+    # From Python 3.12 on NumPy asks for __buffer__, and when that raises for __array__.
+    kernel = Failing(inner, 2 if look == "numpy.asarray" and hasattr(xp.NDArray, "__buffer__") else 1)
     kernel_calls = kernel.left
     with pytest.raises(ZeroDivisionError, match="the kernel"):
         LOOKS[look](y)
